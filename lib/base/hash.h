@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table from one 64-bit key to one 64-bit value, with open addressing; and the hash
+ * function for bytes. Keys that are more than 64 bits are interned first (strtab.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_slot {
+	uint64_t key, value;
+};
+
+/* All-zero is an empty table. */
+struct hash {
+	struct hash_slot *slots;
+	uint8_t *used; /* one byte a slot: 0 free, 1 taken, 2 deleted */
+	size_t cap, len, tombs;
+};
+
+uint64_t hash_u64(uint64_t key);
+uint64_t hash_bytes(const void *data, size_t size);
+
+/* A pair of 32-bit keys as one key. */
+static inline uint64_t hash_pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+void hash_release(struct hash *h);
+/* NULL when the key is not there. Valid until the next hash_set() or hash_remove(). */
+uint64_t *hash_get(const struct hash *h, uint64_t key);
+/* Insert or overwrite: 0 or -ENOMEM. */
+__attribute__((warn_unused_result)) int hash_set(struct hash *h, uint64_t key, uint64_t value);
+/* True when the key was there. */
+bool hash_remove(struct hash *h, uint64_t key);
+
+/* Next taken slot at or after @i, or NULL; for hash_for_each(). */
+struct hash_slot *hash_next(const struct hash *h, size_t i);
+
+/* In no particular order; the table must not change meanwhile. */
+#define hash_for_each(h, it)                               \
+	for (struct hash_slot *it = hash_next((h), 0); it; \
+	     it = hash_next((h), (size_t)(it - (h)->slots) + 1))

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/strtab.h"
+
+#include "base/hash.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void strtab_release(struct strtab *t)
+{
+	arena_release(&t->arena);
+	vec_release(&t->strings);
+	vec_release(&t->hashes);
+	free(t->slots);
+	*t = (struct strtab){ 0 };
+}
+
+static int strtab_resize(struct strtab *t, size_t cap)
+{
+	uint32_t *slots = calloc(cap, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < t->strings.len; id++) {
+		size_t i = t->hashes.data[id] & (cap - 1);
+		while (slots[i])
+			i = (i + 1) & (cap - 1);
+		slots[i] = id + 1;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->cap = cap;
+	return 0;
+}
+
+static int strtab_append(struct strtab *t, size_t slot, uint64_t hash, const void *data,
+			 size_t size)
+{
+	if (t->strings.len >= INT32_MAX)
+		return -E2BIG;
+	char *copy = arena_copy(&t->arena, data, size);
+	if (!copy || vec_reserve(&t->hashes, t->strings.len + 1) < 0 ||
+	    vec_push(&t->strings, span_of(copy, size)) < 0)
+		return -ENOMEM;
+	t->hashes.data[t->hashes.len++] = hash;
+	t->slots[slot] = (uint32_t)t->strings.len;
+	return 0;
+}
+
+/* The empty string must be number 0, whatever is interned first. */
+static int strtab_start(struct strtab *t)
+{
+	if (t->cap)
+		return 0;
+	if (strtab_resize(t, 64) < 0)
+		return -ENOMEM;
+	uint64_t hash = hash_bytes("", 0);
+	return strtab_append(t, hash & (t->cap - 1), hash, "", 0);
+}
+
+int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret, bool *ret_fresh)
+{
+	int rc = strtab_start(t);
+	if (rc < 0)
+		return rc;
+	if (t->strings.len * 2 >= t->cap && strtab_resize(t, t->cap * 2) < 0)
+		return -ENOMEM;
+
+	uint64_t hash = hash_bytes(data, size);
+	size_t i = hash & (t->cap - 1);
+	for (; t->slots[i]; i = (i + 1) & (t->cap - 1)) {
+		uint32_t id = t->slots[i] - 1;
+		struct span s = t->strings.data[id];
+		if (t->hashes.data[id] == hash && s.size == size &&
+		    (!size || !memcmp(s.data, data, size))) {
+			*ret = id;
+			if (ret_fresh)
+				*ret_fresh = false;
+			return 0;
+		}
+	}
+
+	rc = strtab_append(t, i, hash, data, size);
+	if (rc < 0)
+		return rc;
+	*ret = (uint32_t)t->strings.len - 1;
+	if (ret_fresh)
+		*ret_fresh = true;
+	return 0;
+}
+
+int strtab_add(struct strtab *t, const char *text, uint32_t *ret)
+{
+	return strtab_intern(t, text, strlen(text), ret, NULL);
+}
+
+struct span strtab_get(const struct strtab *t, uint32_t id)
+{
+	if (!id)
+		return span_of("", 0);
+	assert(id < t->strings.len);
+	return t->strings.data[id];
+}
+
+const char *strtab_text(const struct strtab *t, uint32_t id)
+{
+	return (const char *)strtab_get(t, id).data;
+}
+
+uint32_t strtab_count(const struct strtab *t)
+{
+	return t->strings.len ? (uint32_t)t->strings.len : 1;
+}

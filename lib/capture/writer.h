@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a capture (FORMAT.md). Knows framing, interning and files; not what a record means.
+ *
+ * The file appears under its final name only with capture_writer_commit(): until then it is an
+ * O_EXCL temporary in the same folder, so that a recording that never starts leaves an older file
+ * alone. What is flushed is readable whatever happens to the recorder afterwards.
+ *
+ * Every function returns 0 or a negative errno. A write error (full disk) sticks: it is returned by
+ * this and all later calls, and what was written before stays readable.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "capture/record.h"
+
+#include <stdbool.h>
+
+struct capture_writer;
+
+struct capture_writer_options {
+	const char *path; /* "-": standard output, which may be a pipe; NULL: use @fd */
+	int fd;           /* borrowed; written from its current position */
+	int level; /* zlib's 1..9; 0: the default, which is 1: records are cheap to squeeze */
+};
+
+int capture_writer_open(struct capture_writer **ret, const struct capture_writer_options *opt,
+			struct err *err);
+/* Flushes; removes a temporary that was never committed. NULL is fine. */
+void capture_writer_free(struct capture_writer *w);
+DEFINE_CLEANUP(capture_writer_free, struct capture_writer *)
+
+/*
+ * Give the file its name. An older capture under that name becomes "<path>.old"; a file there that
+ * is not a capture of ours is -EEXIST (before capture_writer_open() has created anything, too).
+ * Nothing to do for a descriptor or a pipe.
+ */
+int capture_writer_commit(struct capture_writer *w, struct err *err);
+
+/* Numbers for what records refer to; equal input gives the same number for the writer's life. */
+int capture_writer_string(struct capture_writer *w, const char *text, uint32_t *ret);
+int capture_writer_bytes(struct capture_writer *w, const void *data, size_t size, uint32_t *ret);
+/* Interned by all fields but `id`, which is ignored. */
+int capture_writer_object(struct capture_writer *w, const struct record_object *object,
+			  uint32_t *ret);
+/* Unlike the others a stack's number holds only until the next flush: use it at once. */
+int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
+			 uint32_t count, uint32_t flags, uint32_t *ret);
+
+/*
+ * Append a record. Its type may be any but STRING, OBJECT and STACK, which the functions above
+ * write. Definitions of the numbers it refers to are written before it when this part of the file
+ * does not have them yet.
+ */
+int capture_writer_put(struct capture_writer *w, const struct record *rec);
+/* A code object in as many CODE_OBJECT records as it takes; the part fields are ignored. */
+int capture_writer_code_object(struct capture_writer *w, const struct record_code_object *object,
+			       const void *data, size_t size);
+
+/* Close the current chunk and hand it to the kernel; once a second while recording. */
+int capture_writer_flush(struct capture_writer *w);
+
+struct capture_writer_stats {
+	uint64_t bytes;     /* written so far */
+	uint64_t raw_bytes; /* before compression */
+	uint64_t records;
+};
+struct capture_writer_stats capture_writer_stats(const struct capture_writer *w);
+/* The text of a write error, for the message; "" when there is none. */
+const char *capture_writer_error(const struct capture_writer *w);
