@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one way in for every command that reads: a capture of ours, or a foreign file that can be
+ * imported, by path or "-" for standard input. Knows no record.
+ *
+ *	rc = input_open(&in, path, &err);
+ *	... in->reader ...
+ *	status = input_close(in, status);
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct capture_reader;
+
+struct input {
+	struct capture_reader *reader;
+	const char *path; /* as given, for messages; borrowed */
+};
+
+/* "accel-prof.data": what commands read without -i. */
+#define INPUT_DEFAULT "accel-prof.data"
+
+/* @path NULL: INPUT_DEFAULT. */
+int input_open(struct input **ret, const char *path, struct err *err);
+/*
+ * Says on stderr what was damaged or missing in what has been read, in one sentence. Returns the
+ * exit status: @status, or 1 instead of 0 when there was damage, so that scripts notice. NULL is
+ * fine.
+ */
+int input_close(struct input *in, int status);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture, read once into tables, and the profiles made from it. Knows what records mean and how
+ * device work is joined to the host code that launched it; not where the capture came from, nor how
+ * results are shown.
+ *
+ *	rc = analysis_load(&a, reader, &(struct analysis_options){ 0 }, err);
+ *	rc = analysis_profile(a, &(struct analysis_profile_options){ 0 }, &profile, err);
+ *
+ * Nothing in a capture is trusted: unknown numbers, work that was never launched, times that run
+ * backwards end up as counters and as frames in brackets, never as errors.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct analysis;
+struct capture_reader;
+struct profile;
+
+struct analysis_options {
+	/* Called now and then while reading, with the number of records so far; may be NULL. */
+	void (*on_progress)(void *data, uint64_t records);
+	void *data;
+};
+
+/*
+ * Read everything. The reader is borrowed and must outlive the analysis, whose strings are the
+ * reader's; afterwards capture_reader_damage() is complete. Damage is no failure.
+ */
+int analysis_load(struct analysis **ret, struct capture_reader *r,
+		  const struct analysis_options *opt, struct err *err);
+void analysis_free(struct analysis *a);
+DEFINE_CLEANUP(analysis_free, struct analysis *)
+
+/*
+ * What part of the capture is meant, each as its option is written; NULL: no restriction. A text
+ * that cannot be understood is -EINVAL with the option's name in the error.
+ */
+struct analysis_filter {
+	const char *pid;    /* "12,34": process ids, the recorder's or the process's own view */
+	const char *tid;    /* "12,34" */
+	const char *comm;   /* "python3,worker": names of processes or threads */
+	const char *device; /* "0,1": as the runtime counts */
+	const char *kernel; /* "gemm*,softmax": shell patterns on the short or the full name */
+	const char *time;   /* "1.5,2.5", ",2": seconds since the start; "10%-20%": of the span */
+};
+
+/* Below an accelerator kernel, from the kernel towards the leaf. */
+enum analysis_leaf {
+	ANALYSIS_LEAF_NONE,
+	ANALYSIS_LEAF_FUNCTION,    /* inlined functions */
+	ANALYSIS_LEAF_SOURCE,      /* source line, "jit" where there is none */
+	ANALYSIS_LEAF_INSTRUCTION, /* offset, with the instruction's text where it is known */
+	ANALYSIS_LEAF_STALL,       /* stall reason where the hardware gave one */
+	ANALYSIS_LEAF_COUNT
+};
+
+struct analysis_profile_options {
+	/*
+	 * Metrics by name; NULL or none: every one that has data:
+	 *
+	 *	wall            ns of each device's window, busy and idle; sums exactly to the window
+	 *	device-time     ns of dispatches and copies, each with its whole duration
+	 *	device-samples  samples taken inside accelerator code
+	 *	stall:REASON    the same by stall reason
+	 *	launches        pieces of device work asked for
+	 *	cpu-samples     samples of host code
+	 *	cpu-time        ns, from the samples' frequency
+	 *	blocked         ns that threads did not run
+	 *	bytes, flops    of launches and copies, where known
+	 *
+	 * wall and device-time stand on the kernel's node; device-samples on the leaves below it.
+	 * A name without data is -ENOENT, with a text that says why.
+	 */
+	const char *const *metrics;
+	size_t metric_count;
+	struct analysis_filter filter;
+	/* Every frame as it was; else runs of framework frames are folded into one and layers that
+	 * differ only in their number are merged. */
+	bool full;
+	/* ANALYSIS_LEAF_NONE first: the default, function source instruction stall. */
+	enum analysis_leaf leaf[ANALYSIS_LEAF_COUNT];
+};
+
+/* The tree, finished (profile_finish()). */
+int analysis_profile(struct analysis *a, const struct analysis_profile_options *opt,
+		     struct profile **ret, struct err *err);
+
+/* "source,stall" -> leaf order; -EINVAL with a text. */
+int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_COUNT],
+			struct err *err);
+
+/*
+ * What to show when no metric is asked for: wall where there is device time, else the first with
+ * data of device-samples, launches, cpu-samples. Never NULL.
+ */
+const char *analysis_default_metric(const struct analysis *a);
+
+/* The time that records cover, in the capture's clock; both 0 when there are none. */
+void analysis_span(const struct analysis *a, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
+
+/* Value of an INFO record, NULL when there is none of that key ("missing.device-time"). */
+const char *analysis_info(const struct analysis *a, const char *key);
