@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe sites as data: which function of which library is watched, and what of a call is taken
+ * along. A runtime (accel.h) states its sites in these terms; site_choose() turns one into the
+ * instruction where the probe goes and the places where the values lie there. Knows nothing of
+ * BPF, processes or runtimes.
+ *
+ * A probe is placed on the first instruction of the function's first basic block that the kernel
+ * emulates (about 0.5 us a hit) rather than steps (9 us). Arguments may have moved by then, which
+ * is why their places are part of the answer.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBE_VALUES 10 /* an ND-range: queue, kernel, dimensions, three sizes twice, event */
+#define PROBE_DEREFS 3
+
+enum probe_base {
+	PROBE_NONE,
+	PROBE_ARGUMENT, /* argument @index from 0, by the C calling convention, integer class */
+	PROBE_RETURN,   /* what the function returned; sites with PROBE_AT_RETURN only */
+};
+
+/*
+ * v = argument; for each dereference v = *(v + offset). The last step (or, without any, the
+ * argument itself) is @size bytes wide, zero-extended; @count > 1 takes that many consecutive
+ * ones of 8 bytes as as many values. A null pointer on the way gives 0 and no failure.
+ */
+struct probe_value {
+	uint8_t base; /* enum probe_base */
+	uint8_t index;
+	uint8_t derefs;
+	uint8_t size;  /* 1, 2, 4 or 8; 0: 8 */
+	uint8_t count; /* 0: 1 */
+	int16_t offset[PROBE_DEREFS];
+};
+
+enum probe_text_kind {
+	PROBE_TEXT_NONE,
+	PROBE_TEXT_STRING,  /* NUL-terminated, at value[pointer] */
+	PROBE_TEXT_STRINGS, /* value[count] char pointers at value[pointer], with size_t lengths at
+			       value[lengths], where 0, or no array, is NUL-terminated; joined */
+	PROBE_TEXT_BYTES,   /* value[count] * scale bytes at value[pointer] */
+};
+
+/* A site's text, named by the numbers of its values. At most @max bytes of it are taken. */
+struct probe_text {
+	uint8_t kind; /* enum probe_text_kind */
+	uint8_t pointer, count, lengths;
+	uint8_t scale;
+	uint32_t max;
+};
+
+enum probe_flag {
+	PROBE_STACK = 1 << 0,     /* the caller's stack is wanted */
+	PROBE_AT_RETURN = 1 << 1, /* reported when the function returns; values are of the entry.
+				     Never on a hot path: a pending return probe costs more and
+				     hides the caller from unwinders */
+	PROBE_OPTIONAL = 1 << 2,  /* versions of the library without this symbol are fine */
+};
+
+struct probe_site {
+	/* The file's base name is this, or this and then a dot: "libOpenCL.so". */
+	const char *library;
+	const char *symbol; /* in .dynsym, any version */
+	uint16_t id;        /* the runtime's own word for it */
+	uint16_t flags;     /* enum probe_flag */
+	struct probe_value value[PROBE_VALUES];
+	struct probe_text text;
+};
+
+/* How many values the accessors of @site make, counting arrays; at most PROBE_VALUES. */
+unsigned int site_value_count(const struct probe_site *site);
+/* Is a file with this path or base name one of @site's library? */
+bool site_in_library(const struct probe_site *site, const char *path);
+
+/* Registers by the number that instructions use: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, ... */
+#define PLACE_REGISTERS 16
+#define PLACE_ARGUMENTS 16 /* none of the calls probed has more */
+
+enum place_kind {
+	PLACE_LOST, /* overwritten before the probe */
+	PLACE_REGISTER,
+	PLACE_STACK, /* 8 bytes at stack pointer + offset */
+};
+
+struct place {
+	uint8_t kind; /* enum place_kind */
+	uint8_t reg;
+	int16_t offset;
+};
+
+/* Where a probe goes and what is where when it hits. */
+struct probe_place {
+	uint32_t skip;          /* bytes behind the function's first one */
+	int32_t return_address; /* stack pointer + this is where the return address lies */
+	bool emulated;          /* the kernel does not have to step the instruction */
+	struct place argument[PLACE_ARGUMENTS];
+};
+
+/*
+ * Choose the instruction in @code, which is the function from its first byte to its last (or as
+ * much of it as is known). Every argument that @site names is reachable at the place chosen; the
+ * entry is always a valid answer and is the one for PROBE_AT_RETURN.
+ */
+void site_choose(const struct probe_site *site, struct span code, struct probe_place *ret);
+
+/*
+ * The same for a library file: finds the symbol, reads its code. @ret_offset is the offset in the
+ * file that a uprobe is put at. -ENOENT when the library has no such function.
+ */
+int site_resolve(const struct probe_site *site, int fd, struct probe_place *ret,
+		 uint64_t *ret_offset, struct err *err);
