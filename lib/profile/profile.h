@@ -42,16 +42,18 @@ int profile_frame(struct profile *p, const struct frame *frame, uint32_t *ret);
 /* Its content; the strings live as long as the profile. */
 struct frame profile_frame_get(const struct profile *p, uint32_t frame);
 uint32_t profile_frame_count(const struct profile *p);
+/* The numbers of all frames by content (name, kind, file, line, ...), malloc'ed. 0 or -ENOMEM. */
+int profile_frame_order(const struct profile *p, uint32_t **ret);
 
 /* The child of @parent with @frame, made when it is new. 0 or -ENOMEM. */
 int profile_child(struct profile *p, uint32_t parent, uint32_t frame, uint32_t *ret);
-/* Add to a node's self value. */
+/* Add to a node's self value; sums stop at UINT64_MAX. */
 void profile_add(struct profile *p, uint32_t node, int metric, uint64_t value);
 /* The same for a path of frames from the root on. */
 int profile_add_path(struct profile *p, const uint32_t *frames, size_t count, int metric,
 		     uint64_t value);
 
-/* Totals and order. Adding afterwards needs it again. 0 or -ENOMEM. */
+/* Totals and order. Adding afterwards needs it again. 0 or -ENOMEM (also for a lost add). */
 int profile_finish(struct profile *p);
 
 struct profile_node {
