@@ -1,4 +1,5 @@
-# add_bpf_skeleton(NAME): bpf/NAME.bpf.c -> NAME.skel.h, through the INTERFACE target bpf_NAME.
+# add_bpf_skeleton(NAME SOURCE...): the sources compiled, linked into one BPF object and turned into
+# NAME.skel.h with struct NAME_bpf; reached through the INTERFACE target bpf_NAME.
 #
 # The object travels inside the binary. CO-RE relocations are made against the small header
 # bpf/kernel.h of ours, so that a build host needs no BTF of its own.
@@ -10,21 +11,34 @@ string(REGEX REPLACE "^(x86_64|amd64)$" "x86" ACCEL_PROF_BPF_ARCH "${CMAKE_SYSTE
 string(REGEX REPLACE "^aarch64$" "arm64" ACCEL_PROF_BPF_ARCH "${ACCEL_PROF_BPF_ARCH}")
 
 function(add_bpf_skeleton name)
-	set(source ${CMAKE_SOURCE_DIR}/bpf/${name}.bpf.c)
-	set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+	set(objects)
+	foreach(source IN LISTS ARGN)
+		get_filename_component(stem ${source} NAME_WE)
+		set(object ${CMAKE_CURRENT_BINARY_DIR}/${stem}.bpf.o)
+		# <linux/bpf.h> wants asm/types.h, which Debian keeps in a folder that clang does
+		# not search for this target.
+		add_custom_command(OUTPUT ${object} DEPFILE ${object}.d
+			COMMAND ${ACCEL_PROF_CLANG} -O2 -g -ffreestanding -target bpf -mcpu=v3
+				-D__TARGET_ARCH_${ACCEL_PROF_BPF_ARCH}
+				-Wall -Wextra -Werror -Wno-address-of-packed-member
+				-Wno-unused-parameter -Wno-missing-declarations
+				-MD -MT ${object} -MF ${object}.d
+				-I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/lib
+				-idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+				-c ${source} -o ${object}
+			DEPENDS ${source} VERBATIM)
+		list(APPEND objects ${object})
+	endforeach()
+
+	set(linked ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
+	add_custom_command(OUTPUT ${linked}
+		COMMAND ${ACCEL_PROF_BPFTOOL} gen object ${linked} ${objects}
+		DEPENDS ${objects} VERBATIM)
 	set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
-	add_custom_command(OUTPUT ${object} DEPFILE ${object}.d
-		COMMAND ${ACCEL_PROF_CLANG} -O2 -g -target bpf -mcpu=v3
-			-D__TARGET_ARCH_${ACCEL_PROF_BPF_ARCH}
-			-Wall -Wextra -Werror -Wno-address-of-packed-member
-			-Wno-unused-parameter -Wno-missing-declarations
-			-MD -MT ${object} -MF ${object}.d
-			-I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/lib -c ${source} -o ${object}
-		DEPENDS ${source} VERBATIM)
 	add_custom_command(OUTPUT ${skeleton}
-		COMMAND ${ACCEL_PROF_BPFTOOL} gen skeleton ${object} name ${name}_bpf
+		COMMAND ${ACCEL_PROF_BPFTOOL} gen skeleton ${linked} name ${name}_bpf
 			> ${skeleton}
-		DEPENDS ${object} VERBATIM)
+		DEPENDS ${linked} VERBATIM)
 	add_custom_target(bpf_${name}_skeleton DEPENDS ${skeleton})
 	add_library(bpf_${name} INTERFACE)
 	add_dependencies(bpf_${name} bpf_${name}_skeleton)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the BPF programs tell the recorder: the records of the ring buffer and the numbers both
+ * sides share. Plain C for both; pids are those of the initial pid namespace, times CLOCK_MONOTONIC.
+ */
+#pragma once
+
+#ifndef __bpf__
+#include <assert.h>
+#include <linux/types.h>
+#endif
+
+enum event_type {
+	EVENT_SAMPLE = 1, /* struct event_sample */
+	EVENT_FORK,       /* struct event_fork: a target has a new thread or a new process */
+	EVENT_EXEC,       /* struct event_exec: a target's new image is complete */
+	EVENT_EXIT,       /* struct event_exit: a thread of a target ends */
+	EVENT_PROBE,      /* bpf/probe.h: a target passed a probe site */
+};
+
+/* First in every event. */
+struct event_header {
+	__u16 type;         /* enum event_type */
+	__u16 stack_offset; /* of the struct event_stack in this event, 0: it has none */
+	__u32 size;         /* of the event, all included */
+	__u64 time_ns;
+	__u32 pid, tid; /* the thread that ran */
+	__u32 cpu;
+	__u32 reserved;
+};
+
+enum event_stack_flag {
+	EVENT_STACK_ROOTED = 1 << 0,   /* ends in the thread's first function */
+	EVENT_STACK_BY_TABLE = 1 << 1, /* by unwind tables; otherwise by frame pointers */
+};
+
+/*
+ * Always last in its event. ips[skip...] are the user frames, leaf first, and directly behind them
+ * the kernel frames.
+ */
+struct event_stack {
+	__u16 user_count, kernel_count;
+	__u16 flags; /* enum event_stack_flag */
+	__u8 status; /* why the user frames end: enum stack_cause of capture/record.h */
+	__u8 skip;   /* unused entries before the first frame */
+	__u64 ips[];
+};
+
+/* Frames of one stack. The kernel's are what perf_event_max_stack allows by default. */
+#define EVENT_USER_FRAMES   1024
+#define EVENT_KERNEL_FRAMES 128
+
+enum event_sample_flag {
+	EVENT_SAMPLE_IN_KERNEL = 1 << 0, /* interrupted in the kernel */
+};
+
+struct event_sample {
+	struct event_header header;
+	__u32 flags; /* enum event_sample_flag */
+	__u32 reserved;
+	struct event_stack stack;
+};
+
+struct event_fork {
+	struct event_header header; /* of the parent */
+	__u32 child_pid, child_tid; /* child_pid == header.pid: a thread */
+};
+
+struct event_exec {
+	struct event_header header;
+};
+
+struct event_exit {
+	struct event_header header;
+	__u32 is_last; /* the process has no threads left */
+	__u32 reserved;
+};
+
+/* Room for any event: a slot of the scratch map. */
+#define EVENT_MAX_BYTES (16u << 10)
+
+/* Slots of the scratch map for each possible CPU; maps.bpf.h tells why more than one. */
+#define SLOTS_PER_CPU 8
+
+/* Values of the `targets` map, by process id. */
+enum target_flag {
+	TARGET_INHERIT = 1 << 0, /* its children become targets when they are born */
+};
+
+/* Events that did not reach the ring, by what and why: keys of the `losses` map. */
+enum loss {
+	LOSS_SAMPLE_RING_FULL,
+	LOSS_SAMPLE_NO_SLOT,
+	LOSS_PROBE_RING_FULL,
+	LOSS_PROBE_NO_SLOT,
+	LOSS_PROCESS_RING_FULL, /* fork, exec and exit */
+	LOSS_TARGETS_FULL,      /* a child that could not become a target */
+	LOSS_COUNT
+};
+
+/* Time that our programs took in the targets: keys of the `costs` map. */
+enum cost {
+	COST_SAMPLE,
+	COST_PROBE,
+	COST_COUNT
+};
+
+struct cost_total {
+	__u64 runs, time_ns;
+};
+
+#define EVENT_ASSERT(what) _Static_assert(what, #what)
+EVENT_ASSERT(sizeof(struct event_header) == 32);
+EVENT_ASSERT(sizeof(struct event_stack) == 8);
+EVENT_ASSERT(sizeof(struct event_sample) == 48);
+EVENT_ASSERT(sizeof(struct event_fork) == 40);
+EVENT_ASSERT(sizeof(struct event_exec) == 32);
+EVENT_ASSERT(sizeof(struct event_exit) == 40);
+EVENT_ASSERT(sizeof(struct event_sample) + (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 <=
+	     EVENT_MAX_BYTES);

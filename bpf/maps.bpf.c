@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The one definition of what maps.bpf.h declares and explains. */
+#include "bpf/maps.bpf.h"
+
+struct events_map events SEC(".maps");
+struct targets_map targets SEC(".maps");
+struct losses_map losses SEC(".maps");
+struct costs_map costs SEC(".maps");
+struct slots_map slots SEC(".maps");
+
+const volatile __u64 wakeup_bytes = 4 << 20;
+const volatile __u32 stack_limit = 127;
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The maps that all programs share, and the only ways to use them: is_target(), slot_claim(),
+ * event_begin(), event_submit(). Defined in maps.bpf.c; the objects are linked into one.
+ */
+#pragma once
+
+#include "bpf/kernel.h"
+
+#include "bpf/events.h"
+
+/*
+ * Ring of events, written by all programs, read by lib/collect/ring.c every 50 ms. 16 MiB holds
+ * 70 ms of a million launches a second with 25 frames each; the recorder may set another size.
+ */
+struct events_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+};
+
+/*
+ * Process id -> enum target_flag: whom we record. Written by lib/collect/target.c before the start
+ * and by process.bpf.c afterwards; read by every program first. 32,768 is the kernel's default
+ * pid_max: more processes than that cannot be alive at once without being configured for.
+ */
+struct targets_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+/* enum loss -> events lost; written by event_submit() and its callers, read once a second. */
+struct losses_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+/* enum cost -> how often and how long programs ran; read at the end. */
+struct costs_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COST_COUNT);
+	__type(key, __u32);
+	__type(value, struct cost_total);
+};
+
+/*
+ * Where a program builds its event before it goes to the ring, as the length is known only then.
+ *
+ * A probe's program can be preempted by another task that hits a probe on the same CPU, and any
+ * program can be interrupted by the sampler. So there are SLOTS_PER_CPU slots for each CPU, and a
+ * program owns the one whose `busy` it changed from 0 to 1. The recorder sets max_entries to
+ * SLOTS_PER_CPU times the number of possible CPUs.
+ */
+struct slot {
+	__u32 busy;
+	__u32 reserved;
+	__u64 words[EVENT_MAX_BYTES / 8];
+};
+struct slots_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS_PER_CPU);
+	__type(key, __u32);
+	__type(value, struct slot);
+};
+
+extern struct events_map events SEC(".maps");
+extern struct targets_map targets SEC(".maps");
+extern struct losses_map losses SEC(".maps");
+extern struct costs_map costs SEC(".maps");
+extern struct slots_map slots SEC(".maps");
+
+/* Wake the reader from this fill level on: a quarter of the ring. Set by the recorder. */
+extern const volatile __u64 wakeup_bytes;
+
+static __always_inline bool is_target(u32 pid)
+{
+	return bpf_map_lookup_elem(&targets, &pid) != NULL;
+}
+
+static __always_inline void loss_add(u32 loss)
+{
+	u64 *count = bpf_map_lookup_elem(&losses, &loss);
+	/* A sample can interrupt a probe between load and store, hence atomic. */
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+static __always_inline void cost_add(u32 cost, u64 start_ns)
+{
+	struct cost_total *total = bpf_map_lookup_elem(&costs, &cost);
+	if (!total)
+		return;
+	__sync_fetch_and_add(&total->runs, 1);
+	__sync_fetch_and_add(&total->time_ns, bpf_ktime_get_ns() - start_ns);
+}
+
+/* A slot of this CPU that is ours until slot_free(), or NULL. */
+static __always_inline struct slot *slot_claim(void)
+{
+	u32 first = bpf_get_smp_processor_id() * SLOTS_PER_CPU;
+
+	for (u32 i = 0; i < SLOTS_PER_CPU; i++) {
+		u32 index = first + i;
+		struct slot *slot = bpf_map_lookup_elem(&slots, &index);
+		if (slot && __sync_val_compare_and_swap(&slot->busy, 0, 1) == 0)
+			return slot;
+	}
+	return NULL;
+}
+
+static __always_inline void slot_free(struct slot *slot)
+{
+	__sync_lock_test_and_set(&slot->busy, 0);
+}
+
+/* Fill in the header of an event of the current thread; its size comes with event_submit(). */
+static __always_inline void event_begin(struct event_header *header, u16 type)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	header->type = type;
+	header->stack_offset = 0;
+	header->size = 0;
+	header->time_ns = bpf_ktime_get_ns();
+	header->pid = id >> 32;
+	header->tid = (u32)id;
+	header->cpu = bpf_get_smp_processor_id();
+	header->reserved = 0;
+}
+
+/*
+ * Copy the event to the ring. The reader drains on a timer: waking it for each event cost up to
+ * 260 ms of CPU time per 12,000 samples instead of 3.5, so only a filling ring wakes it.
+ */
+static __always_inline void event_submit(struct event_header *header, u32 size, u32 loss)
+{
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	header->size = size;
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&events, header, size, flags) < 0)
+		loss_add(loss);
+}

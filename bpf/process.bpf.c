@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who is a target: children of targets become targets before they first run, the dead are removed
+ * before their process id can be given to another.
+ *
+ * Raw tracepoints: they need no tracefs, which is not mounted everywhere. Their arguments are those
+ * of TP_PROTO() in the kernel's include/trace/events/sched.h.
+ */
+#include "bpf/maps.bpf.h"
+
+/* TP_PROTO(struct task_struct *parent, struct task_struct *child) */
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (struct task_struct *)ctx->args[0];
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	u32 parent_pid = BPF_CORE_READ(parent, tgid);
+	u32 *flags = bpf_map_lookup_elem(&targets, &parent_pid);
+	struct event_fork event;
+
+	if (!flags)
+		return 0;
+	event_begin(&event.header, EVENT_FORK);
+	event.child_pid = BPF_CORE_READ(child, tgid);
+	event.child_tid = BPF_CORE_READ(child, pid);
+	if (event.child_pid != parent_pid) {
+		u32 inherited = *flags;
+		if (!(inherited & TARGET_INHERIT))
+			return 0;
+		if (bpf_map_update_elem(&targets, &event.child_pid, &inherited, BPF_ANY) < 0) {
+			loss_add(LOSS_TARGETS_FULL);
+			return 0;
+		}
+	}
+	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
+	return 0;
+}
+
+/* TP_PROTO(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm) */
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct event_exec event;
+
+	if (!is_target(pid))
+		return 0;
+	event_begin(&event.header, EVENT_EXEC);
+	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
+	return 0;
+}
+
+/* TP_PROTO(struct task_struct *p) */
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct event_exit event;
+
+	if (!is_target(pid))
+		return 0;
+	event_begin(&event.header, EVENT_EXIT);
+	/* do_exit() has taken this thread off the count before it comes here. */
+	event.is_last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	event.reserved = 0;
+	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
+	if (event.is_last)
+		bpf_map_delete_elem(&targets, &pid);
+	return 0;
+}

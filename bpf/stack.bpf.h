@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* How a stack gets into an event: used by the sampler and by launch probes alike. */
+#pragma once
+
+#include "bpf/maps.bpf.h"
+
+#include "capture/record.h"
+
+/* Where unwinding starts. */
+struct stack_regs {
+	u64 ip, sp, bp;
+	/* At a function's entry, before it has its own frame: bytes from sp to the return address,
+	 * + 1. 0: anywhere else. Frame pointers alone lose the immediate caller there. */
+	u32 entry;
+};
+
+static __always_inline bool stack_regs_are_user(const bpf_user_pt_regs_t *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return *(volatile u64 *)&regs->cs & 3;
+#else
+	return (*(volatile u64 *)&regs->pstate & 0xf) == 0;
+#endif
+}
+
+/* Each through a volatile read: clang would merge the loads into `ctx + register`, which the
+ * verifier refuses for a context. */
+static __always_inline void stack_regs_load(struct stack_regs *ret, const bpf_user_pt_regs_t *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	ret->ip = *(volatile u64 *)&regs->ip;
+	ret->sp = *(volatile u64 *)&regs->sp;
+	ret->bp = *(volatile u64 *)&regs->bp;
+#else
+	ret->ip = *(volatile u64 *)&regs->pc;
+	ret->sp = *(volatile u64 *)&regs->sp;
+	ret->bp = *(volatile u64 *)&regs->regs[29];
+#endif
+	ret->entry = 0;
+}
+
+/* The same from the registers that a task saved when it entered the kernel. */
+static __always_inline void stack_regs_read(struct stack_regs *ret, const struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	ret->ip = regs->ip;
+	ret->sp = regs->sp;
+	ret->bp = regs->bp;
+#else
+	ret->ip = regs->user_regs.pc;
+	ret->sp = regs->user_regs.sp;
+	ret->bp = regs->user_regs.regs[29];
+#endif
+	ret->entry = 0;
+}
+
+/* How many frames bpf_get_stack() gives at most: sysctl kernel.perf_event_max_stack. */
+extern const volatile __u32 stack_limit;
+
+/*
+ * The user frames of the current thread, which stopped at @regs, into @stack, which has room for
+ * EVENT_USER_FRAMES. By frame pointers.
+ */
+static __always_inline void stack_walk_user(void *ctx, const struct stack_regs *regs,
+					    struct event_stack *stack)
+{
+	u64 caller = 0;
+	long size;
+
+	stack->flags = 0;
+	stack->skip = 0;
+	/* At an entry one place stays free in front: pc, caller, rest instead of pc, rest. */
+	if (regs->entry)
+		size = bpf_get_stack(ctx, &stack->ips[1], (EVENT_USER_FRAMES - 1) * 8,
+				     BPF_F_USER_STACK);
+	else
+		size = bpf_get_stack(ctx, &stack->ips[0], EVENT_USER_FRAMES * 8, BPF_F_USER_STACK);
+	if (size < 8 || size > EVENT_USER_FRAMES * 8) {
+		stack->ips[0] = regs->ip;
+		stack->user_count = 1;
+		stack->status = STACK_CAUSE_UNREADABLE;
+		return;
+	}
+	stack->user_count = (u32)size >> 3;
+	stack->status =
+		stack->user_count >= stack_limit ? STACK_CAUSE_TOO_DEEP : STACK_CAUSE_FRAME_POINTER;
+	if (!regs->entry)
+		return;
+	/* Linux 6.11 and later put in the caller themselves at the instructions they know. */
+	if (bpf_probe_read_user(&caller, sizeof(caller), (void *)(regs->sp + regs->entry - 1)) ||
+	    caller == stack->ips[2]) {
+		stack->skip = 1;
+		return;
+	}
+	stack->ips[0] = stack->ips[1];
+	stack->ips[1] = caller;
+	stack->user_count++;
+}
+
+/* The kernel frames of a context that was interrupted in the kernel, behind the user frames. */
+static __always_inline void stack_walk_kernel(void *ctx, struct event_stack *stack)
+{
+	u32 at = stack->skip + stack->user_count;
+	long size;
+
+	stack->kernel_count = 0;
+	if (at > EVENT_USER_FRAMES)
+		return;
+	size = bpf_get_stack(ctx, &stack->ips[at], EVENT_KERNEL_FRAMES * 8, 0);
+	if (size > 0 && size <= EVENT_KERNEL_FRAMES * 8)
+		stack->kernel_count = (u32)size >> 3;
+}
+
+/* Bytes of @stack. */
+static __always_inline u32 stack_size(const struct event_stack *stack)
+{
+	u32 frames = stack->skip + stack->user_count + stack->kernel_count;
+
+	if (frames > EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES)
+		frames = EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES;
+	return sizeof(*stack) + frames * 8;
+}

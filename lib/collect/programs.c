@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/programs.h"
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/parse.h"
+
+#include "recorder.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* libbpf's own words go where our debug messages go. */
+static int print_debug(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char text[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(text, sizeof(text), fmt, args);
+	text[strcspn(text, "\n")] = '\0';
+	log_debug("%s", text);
+	return 0;
+}
+
+/* A power of two of whole pages, as BPF_MAP_TYPE_RINGBUF wants it. */
+static uint32_t ring_size(uint64_t want)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	while (size < want && size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+/* kernel.perf_event_max_stack: how many frames a frame-pointer stack has at most. */
+static uint32_t stack_limit(void)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	uint32_t limit;
+
+	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &size) < 0)
+		return 127;
+	text[strcspn(text, "\n")] = '\0';
+	return parse_u32(text, 10, &limit) < 0 ? 127 : limit;
+}
+
+static int load_failed(int code, struct err *err)
+{
+	if (code == -EPERM || code == -EACCES)
+		return err_set(err, code,
+			       "cannot load BPF programs: run as root, or give the binary the "
+			       "capabilities CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		return err_set(err, code,
+			       "cannot load BPF programs: this kernel has no BTF "
+			       "(/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF=y");
+	return err_set(err, code, "cannot load BPF programs (-v tells what the kernel said)");
+}
+
+static int resize_maps(struct recorder_bpf *skeleton, uint64_t ring_bytes)
+{
+	int cpus = libbpf_num_possible_cpus();
+	if (cpus < 0)
+		return cpus;
+	int rc = bpf_map__set_max_entries(skeleton->maps.slots, (uint32_t)cpus * SLOTS_PER_CPU);
+	if (rc < 0)
+		return rc;
+	uint32_t size = ring_size(ring_bytes ? ring_bytes : PROGRAMS_RING_BYTES);
+	skeleton->rodata->wakeup_bytes = size / 4;
+	return bpf_map__set_max_entries(skeleton->maps.events, size);
+}
+
+static int attach_process(struct recorder_bpf *skeleton)
+{
+	skeleton->links.on_fork = bpf_program__attach(skeleton->progs.on_fork);
+	skeleton->links.on_exec = bpf_program__attach(skeleton->progs.on_exec);
+	skeleton->links.on_exit = bpf_program__attach(skeleton->progs.on_exit);
+	if (!skeleton->links.on_fork || !skeleton->links.on_exec || !skeleton->links.on_exit)
+		return -errno;
+	return 0;
+}
+
+int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err)
+{
+	CLEANUP(programs_close) struct programs p = { 0 };
+
+	libbpf_set_print(print_debug);
+	p.skeleton = recorder_bpf__open();
+	if (!p.skeleton)
+		return err_set(err, -errno, "cannot open the BPF object");
+	p.skeleton->rodata->stack_limit = stack_limit();
+	p.skeleton->rodata->sample_stacks = !opt->no_stacks;
+	int rc = resize_maps(p.skeleton, opt->ring_bytes);
+	if (rc < 0)
+		return err_set(err, rc, "cannot size the BPF maps");
+	rc = recorder_bpf__load(p.skeleton);
+	if (rc < 0)
+		return load_failed(rc, err);
+	rc = attach_process(p.skeleton);
+	if (rc < 0)
+		return err_set(err, rc, "cannot follow processes");
+	ret->skeleton = TAKE(p.skeleton);
+	return 0;
+}
+
+void programs_close(struct programs *p)
+{
+	recorder_bpf__destroy(p->skeleton);
+	p->skeleton = NULL;
+}
+
+int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err)
+{
+	int rc = bpf_map__update_elem(p->skeleton->maps.targets, &pid, sizeof(pid), &flags,
+				      sizeof(flags), BPF_ANY);
+	if (rc < 0)
+		return err_set(err, rc, "cannot make process %u a target", pid);
+	return 0;
+}
+
+void programs_remove_target(const struct programs *p, uint32_t pid)
+{
+	(void)bpf_map__delete_elem(p->skeleton->maps.targets, &pid, sizeof(pid), 0);
+}
+
+/* Sum the @count 64-bit words that each CPU has under @key. */
+static int sum_per_cpu(const struct bpf_map *map, uint32_t key, uint64_t *ret, size_t count)
+{
+	int cpus = libbpf_num_possible_cpus();
+	if (cpus < 0)
+		return cpus;
+	size_t size = (size_t)cpus * count * sizeof(uint64_t);
+	CLEANUP_FREE uint64_t *values = malloc(size);
+	if (!values)
+		return -ENOMEM;
+	int rc = bpf_map__lookup_elem(map, &key, sizeof(key), values, size, 0);
+	if (rc < 0)
+		return rc;
+	memset(ret, 0, count * sizeof(*ret));
+	for (size_t i = 0; i < (size_t)cpus * count; i++)
+		ret[i % count] += values[i];
+	return 0;
+}
+
+int programs_losses(const struct programs *p, uint64_t ret[LOSS_COUNT])
+{
+	for (uint32_t i = 0; i < LOSS_COUNT; i++) {
+		int rc = sum_per_cpu(p->skeleton->maps.losses, i, &ret[i], 1);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int programs_costs(const struct programs *p, struct cost_total ret[COST_COUNT])
+{
+	for (uint32_t i = 0; i < COST_COUNT; i++) {
+		uint64_t words[2];
+		int rc = sum_per_cpu(p->skeleton->maps.costs, i, words, 2);
+		if (rc < 0)
+			return rc;
+		ret[i] = (struct cost_total){ .runs = words[0], .time_ns = words[1] };
+	}
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our BPF programs in the kernel: loaded, sized and attached to what is there once per machine
+ * (fork, exec, exit). Knows the maps; not who the targets are, nor what events mean.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include "bpf/events.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct recorder_bpf; /* the skeleton, recorder.skel.h */
+
+struct programs_options {
+	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
+	bool no_stacks;      /* samples carry the program counter only */
+};
+#define PROGRAMS_RING_BYTES (16u << 20)
+
+struct programs {
+	struct recorder_bpf *skeleton;
+};
+
+/* Loads the programs and follows processes; no sample or probe is armed yet. */
+int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err);
+void programs_close(struct programs *p);
+DEFINE_CLEANUP_EMBEDDED(programs_close, struct programs)
+
+/* Make process @pid a target. -E2BIG: more than the kernel's map holds. */
+int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err);
+/* It is no error when it was none. */
+void programs_remove_target(const struct programs *p, uint32_t pid);
+
+/* Totals since the start over all CPUs. */
+int programs_losses(const struct programs *p, uint64_t ret[LOSS_COUNT]);
+int programs_costs(const struct programs *p, struct cost_total ret[COST_COUNT]);
