@@ -102,6 +102,7 @@ enum object_kind {
 	OBJECT_CXX,     /* the same, known to be C++ */
 	OBJECT_SCOPE,   /* an annotation or step as a frame; offset 0 */
 	OBJECT_OP,      /* a framework operator (aten::mm); offset 0 */
+	OBJECT_MODULE,  /* a model's module instance (Linear_3), as a frame; offset 0 */
 	OBJECT_MISSING, /* a frame that says what is missing: "[truncated]"; offset 0 */
 };
 
@@ -194,6 +195,9 @@ struct record_symbol {
 
 enum cpu_sample_flag {
 	CPU_SAMPLE_IN_KERNEL = 1 << 0, /* interrupted in the OS kernel */
+	/* Not a sample but what an import knows exactly: the thread was in @stack from @time_ns on
+	 * for @weight nanoseconds. Spans of one thread do not overlap. */
+	CPU_SAMPLE_SPAN = 1 << 1,
 };
 
 struct record_cpu_sample {
@@ -273,7 +277,9 @@ enum launch_kind {
 
 enum launch_flag {
 	LAUNCH_BEFORE_WINDOW = 1 << 0, /* made by the importer: the call is not in the trace */
-	LAUNCH_REPLAY = 1 << 1,        /* work of a graph, under the stack of its capture */
+	LAUNCH_REPLAY = 1 << 1,        /* work of a graph; the call was that of the graph */
+	LAUNCH_AT_CAPTURE = 1 << 2,    /* and the stack is that of its capture */
+	LAUNCH_BACKWARD = 1 << 3,      /* of a backward pass, under the stack of its forward op */
 };
 
 /* One piece of device work as the host asked for it. The stack is that of the call. */
@@ -289,7 +295,8 @@ struct record_launch {
 	uint32_t flags;
 	uint32_t name; /* string, where there is no kernel: "Memcpy HtoD", "clEnqueueReadBuffer" */
 	uint32_t metadata;     /* string: "key=value;..." (shapes, dtypes, sequence, group) */
-	uint64_t flops, bytes; /* of this launch, where known */
+	uint64_t flops, bytes; /* of this launch (or of all @count), where known */
+	uint64_t count;        /* how many launches it stands for; 0 is 1 */
 };
 
 /* The device worked on @correlation from @start_ns to @end_ns. */
@@ -301,6 +308,7 @@ struct record_dispatch {
 	uint32_t name;     /* string, where there is no kernel */
 	uint32_t kind;     /* enum launch_kind */
 	uint32_t metadata; /* string */
+	uint64_t count;    /* how many it stands for, one after the other; 0 is 1 */
 };
 
 /* @count samples of one instruction, at @time_ns or within @interval_ns from there. */
@@ -313,6 +321,7 @@ struct record_pc_sample {
 	uint64_t count;
 	uint64_t correlation;
 	uint32_t thread;
+	uint32_t function, file, line; /* strings and line, where an import has no code object */
 };
 
 struct record_copy {
