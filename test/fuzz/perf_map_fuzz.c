@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any text as a perf map, and as the kernel's own symbol lists. */
+#include "proc/symbols.h"
+
+#include <assert.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct lines text = lines_of(span_of(data, size), "perf map");
+	struct perf_map_entry entry;
+	struct proc_symbol symbol;
+	struct proc_module module;
+	size_t entries = 0, skipped = 0;
+	struct err err;
+
+	while (perf_map_next(&text, &entry, &skipped) > 0) {
+		assert(entry.size && entry.start + entry.size > entry.start);
+		assert(entry.name.size && entry.name.data + entry.name.size <= data + size);
+		entries++;
+	}
+	assert(entries + skipped == text.number);
+
+	text = lines_of(span_of(data, size), "kallsyms");
+	while (proc_kallsyms_next(&text, &symbol, &err) > 0)
+		assert(symbol.name.size);
+	text = lines_of(span_of(data, size), "modules");
+	while (proc_modules_next(&text, &module, &err) > 0)
+		assert(module.name.size);
+	return 0;
+}
