@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/filter.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits right after these count something; those of "Conv2d" or "fp16" are part of the name. */
+static bool starts_number(const char *name, const char *at)
+{
+	return at == name || strchr("_.-:#[( ", at[-1]);
+}
+
+bool profile_layer_name(const struct frame *frame, struct strbuf *ret)
+{
+	if (frame->kind != FRAME_SCOPE || !frame->name)
+		return false;
+
+	const char *copied = frame->name;
+	for (const char *c = frame->name; *c;) {
+		size_t digits = strspn(c, "0123456789");
+		if (digits && starts_number(frame->name, c) && !isalnum((unsigned char)c[digits])) {
+			strbuf_add(ret, copied, (size_t)(c - copied));
+			strbuf_putc(ret, '*');
+			copied = c + digits;
+		}
+		c += digits ? digits : 1;
+	}
+	if (copied == frame->name)
+		return false;
+	strbuf_puts(ret, copied);
+	return true;
+}
+
+bool profile_can_fold(const struct profile *p)
+{
+	bool can = false;
+	for (uint32_t i = 0; !can && i < profile_frame_count(p); i++) {
+		struct frame f = profile_frame_get(p, i);
+		struct strbuf name = { 0 };
+		can = f.class == FRAME_CLASS_FRAMEWORK || profile_layer_name(&f, &name);
+		strbuf_release(&name);
+	}
+	return can;
+}
