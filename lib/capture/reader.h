@@ -19,7 +19,10 @@
 
 struct capture_reader;
 
-/* @path "-" is standard input. -EBADMSG: not a capture (so it may be something to import). */
+/*
+ * @path "-" is standard input. -EBADMSG: not a capture (so it may be something to import);
+ * -EPROTONOSUPPORT: one of a newer format.
+ */
 int capture_reader_open(struct capture_reader **ret, const char *path, struct err *err);
 /* The same from a descriptor, which stays the caller's; @name is for messages. */
 int capture_reader_open_fd(struct capture_reader **ret, int fd, const char *name, struct err *err);
@@ -43,8 +46,9 @@ struct capture_damage {
 	uint64_t chunks;       /* damaged and skipped */
 	uint64_t first_offset; /* of the first one, in the file */
 	uint64_t skipped_bytes;
-	bool has_end;   /* an END record was read */
-	char text[512]; /* one sentence, "" when all is well */
+	uint64_t unknown_records; /* of types a newer version writes; skipped, no damage */
+	bool has_end;             /* an END record was read */
+	char text[512];           /* one sentence, "" when all is well */
 };
 /* Complete once capture_reader_next() has returned 0. */
 struct capture_damage capture_reader_damage(const struct capture_reader *r);

@@ -11,7 +11,7 @@
  *   kernel, code_object) hold numbers that the writer or the recorder gave out. 0 is "none".
  * - Strings, objects and stacks are interned: capture_writer_string() and friends give the number
  *   and write the definition when it is needed. The reader resolves numbers whose definition was in
- *   a damaged part to "[damaged]".
+ *   a damaged part to "[damaged]", which has the number RECORD_DAMAGED.
  * - A process is ours: one (pid, start time); exec starts a new one.
  * - A frame is (object, offset), leaf first in a stack. What the offset means depends on the
  *   object's kind, so that nothing later has to know what was mapped where at that time.
@@ -48,6 +48,9 @@ enum record_type {
 	RECORD_END,
 	RECORD_TYPE_COUNT
 };
+
+/* A string, object or stack that was in a damaged part; never in a file. */
+#define RECORD_DAMAGED UINT32_MAX
 
 /* A borrowed run of bytes inside a record. */
 struct record_bytes {

@@ -23,6 +23,9 @@ struct capture_writer_options {
 	const char *path; /* "-": standard output, which may be a pipe; NULL: use @fd */
 	int fd;           /* borrowed; written from its current position */
 	int level; /* zlib's 1..9; 0: the default, which is 1: records are cheap to squeeze */
+	/* For tests; 0: the sizes FORMAT.md tells. Bytes before compression. */
+	uint32_t chunk_bytes;
+	uint64_t epoch_bytes;
 };
 
 int capture_writer_open(struct capture_writer **ret, const struct capture_writer_options *opt,
@@ -38,20 +41,28 @@ DEFINE_CLEANUP(capture_writer_free, struct capture_writer *)
  */
 int capture_writer_commit(struct capture_writer *w, struct err *err);
 
-/* Numbers for what records refer to; equal input gives the same number for the writer's life. */
+/*
+ * Numbers for what records refer to; equal input gives the same number for the writer's life. What
+ * is longer than CAPTURE_STRING_MAX is cut, and says so at its end.
+ */
+#define CAPTURE_STRING_MAX (64u << 10)
 int capture_writer_string(struct capture_writer *w, const char *text, uint32_t *ret);
 int capture_writer_bytes(struct capture_writer *w, const void *data, size_t size, uint32_t *ret);
 /* Interned by all fields but `id`, which is ignored. */
 int capture_writer_object(struct capture_writer *w, const struct record_object *object,
 			  uint32_t *ret);
-/* Unlike the others a stack's number holds only until the next flush: use it at once. */
+/*
+ * Leaf first. Of more than 4096 frames those at the leaf are kept, and the flags say so. Unlike the
+ * others a stack's number may be forgotten 64 MiB of records later: use it at once.
+ */
 int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
 			 uint32_t count, uint32_t flags, uint32_t *ret);
 
 /*
  * Append a record. Its type may be any but STRING, OBJECT and STACK, which the functions above
  * write. Definitions of the numbers it refers to are written before it when this part of the file
- * does not have them yet.
+ * does not have them yet. -EINVAL for a number that was not given out, and after END; -E2BIG for a
+ * record beyond 512 KiB: neither sticks.
  */
 int capture_writer_put(struct capture_writer *w, const struct record *rec);
 /* A code object in as many CODE_OBJECT records as it takes; the part fields are ignored. */

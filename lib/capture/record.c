@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/record.h"
+
+#include "base/cleanup.h"
+#include "capture/field.h"
+
+#include <assert.h>
+
+/*
+ * To add a field: append it to its record here and to the struct in record.h, and say in FORMAT.md
+ * what it means. Old readers ignore it, and it reads as 0 from old files. Nothing is ever removed
+ * or moved. What is mostly 0 stands last, because trailing zeros are not written.
+ */
+#define FIELD(rec, member, what)                                      \
+	{                                                             \
+		.name = #member, .kind = FIELD_##what,                \
+		.offset = offsetof(struct record_##rec, member),      \
+		.size = sizeof(((struct record_##rec *)NULL)->member) \
+	}
+#define FIELD_WORDS(rec, member, what, list)                                            \
+	{                                                                               \
+		.name = #member, .kind = FIELD_##what,                                  \
+		.offset = offsetof(struct record_##rec, member),                        \
+		.size = sizeof(((struct record_##rec *)NULL)->member), .words = (list), \
+		.word_count = ARRAY_SIZE(list)                                          \
+	}
+
+static const struct field header_fields[] = {
+	FIELD(header, time_ns, TIME),       FIELD(header, realtime_ns, UNSIGNED),
+	FIELD(header, tool, STRING),        FIELD(header, source, STRING),
+	FIELD(header, host, STRING),        FIELD(header, kernel, STRING),
+	FIELD(header, arch, STRING),        FIELD(header, command, STRING),
+	FIELD(header, clock, STRING),       FIELD(header, event, STRING),
+	FIELD(header, frequency, UNSIGNED),
+};
+
+static const struct field info_fields[] = {
+	FIELD(info, key, STRING),
+	FIELD(info, value, STRING),
+};
+
+static const struct field clock_fields[] = {
+	FIELD(clock, time_ns, TIME),         FIELD(clock, realtime_ns, UNSIGNED),
+	FIELD(clock, boottime_ns, UNSIGNED), FIELD(clock, device, DEVICE),
+	FIELD(clock, device_ns, UNSIGNED),
+};
+
+static const struct field string_fields[] = {
+	FIELD(string, id, ID),
+	FIELD(string, text, BYTES),
+};
+
+static const char *const object_kinds[] = {
+	[OBJECT_ELF] = "elf",         [OBJECT_KERNEL] = "kernel", [OBJECT_VDSO] = "vdso",
+	[OBJECT_ANON] = "anon",       [OBJECT_PYTHON] = "python", [OBJECT_NATIVE] = "native",
+	[OBJECT_CXX] = "cxx",         [OBJECT_SCOPE] = "scope",   [OBJECT_OP] = "op",
+	[OBJECT_MISSING] = "missing",
+};
+static const char *const object_flags[] = { "holds-device-code", "deleted", "line-is-def" };
+
+static const struct field object_fields[] = {
+	FIELD(object, id, ID),
+	FIELD_WORDS(object, kind, ENUM, object_kinds),
+	FIELD_WORDS(object, flags, FLAGS, object_flags),
+	FIELD(object, name, STRING),
+	FIELD(object, path, STRING),
+	FIELD(object, process, PROCESS),
+	FIELD(object, line, UNSIGNED),
+	FIELD(object, size, UNSIGNED),
+	FIELD(object, generation, UNSIGNED),
+	FIELD(object, code_object, CODE_OBJECT),
+	FIELD(object, build_id, BYTES),
+};
+
+static const struct field process_fields[] = {
+	FIELD(process, id, ID),
+	FIELD(process, pid, UNSIGNED),
+	FIELD(process, ns_pid, UNSIGNED),
+	FIELD(process, parent, PROCESS),
+	FIELD(process, start_ns, UNSIGNED),
+	FIELD(process, comm, STRING),
+	FIELD(process, command, STRING),
+	FIELD(process, cgroup, STRING),
+	FIELD(process, rank, UNSIGNED),
+};
+
+static const struct field thread_fields[] = {
+	FIELD(thread, id, ID),
+	FIELD(thread, process, PROCESS),
+	FIELD(thread, tid, UNSIGNED),
+	FIELD(thread, name, STRING),
+};
+
+static const char *const stack_flags[] = { "rooted", "by-table", "by-copy", "by-scan" };
+
+static const struct field stack_fields[] = {
+	FIELD(stack, id, ID),
+	FIELD_WORDS(stack, flags, FLAGS, stack_flags),
+	FIELD(stack, frames, FRAMES),
+};
+
+static const struct field symbol_fields[] = {
+	FIELD(symbol, object, OBJECT), FIELD(symbol, offset, HEX),  FIELD(symbol, start, HEX),
+	FIELD(symbol, size, UNSIGNED), FIELD(symbol, lines, LINES),
+};
+
+static const char *const cpu_sample_flags[] = { "in-kernel" };
+
+static const struct field cpu_sample_fields[] = {
+	FIELD(cpu_sample, time_ns, TIME),
+	FIELD(cpu_sample, thread, THREAD),
+	FIELD(cpu_sample, stack, STACK),
+	FIELD(cpu_sample, cpu, UNSIGNED),
+	FIELD(cpu_sample, weight, UNSIGNED),
+	FIELD_WORDS(cpu_sample, flags, FLAGS, cpu_sample_flags),
+};
+
+static const struct field blocked_fields[] = {
+	FIELD(blocked, time_ns, TIME),   FIELD(blocked, duration_ns, UNSIGNED),
+	FIELD(blocked, thread, THREAD),  FIELD(blocked, stack, STACK),
+	FIELD(blocked, state, UNSIGNED),
+};
+
+static const struct field device_fields[] = {
+	FIELD(device, id, ID),
+	FIELD(device, index, UNSIGNED),
+	FIELD(device, name, STRING),
+	FIELD(device, runtime, STRING),
+	FIELD(device, vendor, STRING),
+	FIELD(device, units, UNSIGNED),
+	FIELD(device, memory_bytes, UNSIGNED),
+	FIELD(device, process, PROCESS),
+};
+
+static const struct field queue_fields[] = {
+	FIELD(queue, id, ID),      FIELD(queue, device, DEVICE), FIELD(queue, process, PROCESS),
+	FIELD(queue, handle, HEX), FIELD(queue, name, STRING),
+};
+
+static const char *const code_object_kinds[] = {
+	[CODE_OBJECT_POCL] = "pocl",   [CODE_OBJECT_ZEBIN] = "zebin",
+	[CODE_OBJECT_CUBIN] = "cubin", [CODE_OBJECT_AMDGPU] = "amdgpu",
+	[CODE_OBJECT_SPIRV] = "spirv", [CODE_OBJECT_SOURCE] = "source",
+};
+
+static const struct field code_object_fields[] = {
+	FIELD(code_object, id, ID),
+	FIELD_WORDS(code_object, kind, ENUM, code_object_kinds),
+	FIELD(code_object, process, PROCESS),
+	FIELD(code_object, device, DEVICE),
+	FIELD(code_object, name, STRING),
+	FIELD(code_object, load_address, HEX),
+	FIELD(code_object, total_bytes, UNSIGNED),
+	FIELD(code_object, part_offset, UNSIGNED),
+	FIELD(code_object, part, BYTES),
+};
+
+static const struct field kernel_fields[] = {
+	FIELD(kernel, id, ID),
+	FIELD(kernel, process, PROCESS),
+	FIELD(kernel, code_object, CODE_OBJECT),
+	FIELD(kernel, name, STRING),
+	FIELD(kernel, offset, HEX),
+	FIELD(kernel, size, UNSIGNED),
+	FIELD(kernel, handle, HEX),
+	FIELD(kernel, program, HEX),
+	FIELD(kernel, metadata, STRING),
+};
+
+static const char *const launch_kinds[] = {
+	[LAUNCH_KERNEL] = "kernel",         [LAUNCH_COPY] = "copy",   [LAUNCH_FILL] = "fill",
+	[LAUNCH_COLLECTIVE] = "collective", [LAUNCH_GRAPH] = "graph", [LAUNCH_OTHER] = "other",
+};
+static const char *const launch_flags[] = { "before-window", "replay" };
+
+static const struct field launch_fields[] = {
+	FIELD(launch, time_ns, TIME),
+	FIELD(launch, duration_ns, UNSIGNED),
+	FIELD(launch, thread, THREAD),
+	FIELD(launch, stack, STACK),
+	FIELD_WORDS(launch, kind, ENUM, launch_kinds),
+	FIELD(launch, kernel, KERNEL),
+	FIELD(launch, queue, QUEUE),
+	FIELD(launch, correlation, CORRELATION),
+	FIELD(launch, grid, TRIPLE),
+	FIELD(launch, block, TRIPLE),
+	FIELD_WORDS(launch, flags, FLAGS, launch_flags),
+	FIELD(launch, name, STRING),
+	FIELD(launch, metadata, STRING),
+	FIELD(launch, flops, UNSIGNED),
+	FIELD(launch, bytes, UNSIGNED),
+};
+
+static const struct field dispatch_fields[] = {
+	FIELD(dispatch, correlation, CORRELATION),
+	FIELD(dispatch, device, DEVICE),
+	FIELD(dispatch, queue, QUEUE),
+	FIELD_WORDS(dispatch, kind, ENUM, launch_kinds),
+	FIELD(dispatch, kernel, KERNEL),
+	FIELD(dispatch, start_ns, TIME),
+	FIELD(dispatch, end_ns, TIME),
+	FIELD(dispatch, name, STRING),
+	FIELD(dispatch, metadata, STRING),
+};
+
+static const struct field pc_sample_fields[] = {
+	FIELD(pc_sample, time_ns, TIME),
+	FIELD(pc_sample, interval_ns, UNSIGNED),
+	FIELD(pc_sample, device, DEVICE),
+	FIELD(pc_sample, kernel, KERNEL),
+	FIELD(pc_sample, code_object, CODE_OBJECT),
+	FIELD(pc_sample, offset, HEX),
+	FIELD(pc_sample, reason, STRING),
+	FIELD(pc_sample, count, UNSIGNED),
+	FIELD(pc_sample, correlation, CORRELATION),
+	FIELD(pc_sample, thread, THREAD),
+};
+
+static const struct field copy_fields[] = {
+	FIELD(copy, correlation, CORRELATION),
+	FIELD(copy, device, DEVICE),
+	FIELD(copy, queue, QUEUE),
+	FIELD(copy, name, STRING),
+	FIELD_WORDS(copy, kind, ENUM, launch_kinds),
+	FIELD(copy, bytes, UNSIGNED),
+	FIELD(copy, start_ns, TIME),
+	FIELD(copy, end_ns, TIME),
+};
+
+static const struct field sync_fields[] = {
+	FIELD(sync, time_ns, TIME),  FIELD(sync, duration_ns, UNSIGNED),
+	FIELD(sync, thread, THREAD), FIELD(sync, stack, STACK),
+	FIELD(sync, name, STRING),   FIELD(sync, device, DEVICE),
+	FIELD(sync, queue, QUEUE),   FIELD(sync, correlation, CORRELATION),
+};
+
+static const char *const mark_kinds[] = {
+	[MARK_PUSH] = "push",       [MARK_POP] = "pop",       [MARK_STATE] = "state",
+	[MARK_INSTANT] = "instant", [MARK_METRIC] = "metric", [MARK_SPAN] = "span",
+};
+
+static const struct field mark_fields[] = {
+	FIELD(mark, time_ns, TIME),
+	FIELD(mark, thread, THREAD),
+	FIELD_WORDS(mark, kind, ENUM, mark_kinds),
+	FIELD(mark, name, STRING),
+	FIELD(mark, duration_ns, UNSIGNED),
+	FIELD(mark, iteration, UNSIGNED),
+	FIELD(mark, metadata, STRING),
+	FIELD(mark, value, F64),
+};
+
+static const struct field counter_fields[] = {
+	FIELD(counter, time_ns, TIME),    FIELD(counter, device, DEVICE),
+	FIELD(counter, process, PROCESS), FIELD(counter, name, STRING),
+	FIELD(counter, unit, STRING),     FIELD(counter, value, F64),
+	FIELD(counter, thread, THREAD),   FIELD(counter, address, HEX),
+};
+
+static const struct field lost_fields[] = {
+	FIELD(lost, time_ns, TIME),
+	FIELD(lost, what, STRING),
+	FIELD(lost, why, STRING),
+	FIELD(lost, count, UNSIGNED),
+};
+
+static const struct field end_fields[] = {
+	FIELD(end, time_ns, TIME),
+	FIELD(end, samples, UNSIGNED),
+	FIELD(end, launches, UNSIGNED),
+	FIELD(end, lost, UNSIGNED),
+	FIELD(end, recorder_cpu_ns, UNSIGNED),
+	FIELD(end, probe_ns, UNSIGNED),
+	FIELD(end, exit_status, SIGNED),
+};
+
+#define LAYOUT(type, rec)                                                  \
+	[RECORD_##type] = { #type, rec##_fields, ARRAY_SIZE(rec##_fields), \
+			    sizeof(struct record_##rec) }
+
+static const struct record_layout layouts[] = {
+	LAYOUT(HEADER, header),     LAYOUT(INFO, info),
+	LAYOUT(CLOCK, clock),       LAYOUT(STRING, string),
+	LAYOUT(OBJECT, object),     LAYOUT(PROCESS, process),
+	LAYOUT(THREAD, thread),     LAYOUT(STACK, stack),
+	LAYOUT(SYMBOL, symbol),     LAYOUT(CPU_SAMPLE, cpu_sample),
+	LAYOUT(BLOCKED, blocked),   LAYOUT(DEVICE, device),
+	LAYOUT(QUEUE, queue),       LAYOUT(CODE_OBJECT, code_object),
+	LAYOUT(KERNEL, kernel),     LAYOUT(LAUNCH, launch),
+	LAYOUT(DISPATCH, dispatch), LAYOUT(PC_SAMPLE, pc_sample),
+	LAYOUT(COPY, copy),         LAYOUT(SYNC, sync),
+	LAYOUT(MARK, mark),         LAYOUT(COUNTER, counter),
+	LAYOUT(LOST, lost),         LAYOUT(END, end),
+};
+static_assert(ARRAY_SIZE(layouts) == RECORD_TYPE_COUNT, "a record type without a layout");
+
+const struct record_layout *record_layout(unsigned type)
+{
+	return type < ARRAY_SIZE(layouts) && layouts[type].fields ? &layouts[type] : NULL;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/stacks.h"
+
+#include <assert.h>
+#include <errno.h>
+
+void stacks_release(struct stacks *t)
+{
+	vec_release(&t->entries);
+	vec_release(&t->nodes);
+	hash_release(&t->by_node);
+	hash_release(&t->by_stack);
+}
+
+void stacks_retire(struct stacks *t)
+{
+	hash_release(&t->by_node);
+	hash_release(&t->by_stack);
+}
+
+void stacks_restart(struct stacks *t, uint32_t first)
+{
+	stacks_release(t);
+	t->first = first;
+}
+
+const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id)
+{
+	/* A number below the first one wraps to one that is far too large. */
+	uint32_t i = id - t->first;
+	return i < t->entries.len && t->entries.data[i].is_known ? &t->entries.data[i] : NULL;
+}
+
+uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry)
+{
+	return entry->leaf ? t->nodes.data[entry->leaf].depth : 0;
+}
+
+void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
+		   struct record_frame *ret)
+{
+	for (uint32_t n = entry->leaf; n; n = t->nodes.data[n].parent)
+		*ret++ = (struct record_frame){ .object = t->nodes.data[n].object,
+						.offset = t->nodes.data[n].offset };
+}
+
+static int nodes_add(struct stacks *t, struct stack_node node, uint32_t *ret)
+{
+	if (!t->nodes.len && vec_push(&t->nodes, (struct stack_node){ 0 }) < 0)
+		return -ENOMEM;
+	node.depth = t->nodes.data[node.parent].depth + 1;
+	if (vec_push(&t->nodes, node) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)t->nodes.len - 1;
+	return 0;
+}
+
+/* ---- the writer's side ---- */
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0xff51afd7ed558ccdULL;
+	return h ^ h >> 32;
+}
+
+static uint64_t hash_stack(const struct record_frame *frames, uint32_t count, uint32_t flags)
+{
+	uint64_t h = hash_pair(count, flags);
+	for (uint32_t i = 0; i < count; i++)
+		h = mix(mix(h, frames[i].object), frames[i].offset);
+	return h;
+}
+
+static bool equals(const struct stacks *t, const struct stack_entry *entry,
+		   const struct record_frame *frames, uint32_t count, uint32_t flags)
+{
+	if (entry->flags != flags || stacks_depth(t, entry) != count)
+		return false;
+	uint32_t n = entry->leaf;
+	for (uint32_t i = 0; i < count; i++, n = t->nodes.data[n].parent) {
+		if (t->nodes.data[n].object != frames[i].object ||
+		    t->nodes.data[n].offset != frames[i].offset)
+			return false;
+	}
+	return true;
+}
+
+/* The node for a frame above @parent: 1 when it was made for @stack, 0 when it was there. Different
+ * frames with one hash take the keys that follow. */
+static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_frame *frame,
+			uint32_t stack, uint32_t *ret)
+{
+	uint64_t key = mix(mix(parent, frame->object), frame->offset);
+	uint64_t *found;
+
+	for (; (found = hash_get(&t->by_node, key)); key++) {
+		const struct stack_node *n = &t->nodes.data[*found];
+		if (n->parent == parent && n->object == frame->object &&
+		    n->offset == frame->offset) {
+			*ret = (uint32_t)*found;
+			return 0;
+		}
+	}
+	uint32_t node;
+	int rc = nodes_add(t,
+			   (struct stack_node){ .offset = frame->offset,
+						.object = frame->object,
+						.parent = parent,
+						.stack = stack },
+			   &node);
+	if (rc < 0)
+		return rc;
+	if (hash_set(&t->by_node, key, node) < 0)
+		return -ENOMEM;
+	*ret = node;
+	return 1;
+}
+
+/* Walk the tree from the root for as long as it knows the frames, then extend it. */
+static int stacks_add(struct stacks *t, const struct record_frame *frames, uint32_t count,
+		      struct record_frame *scratch, uint32_t id, struct codec_stack *ret,
+		      uint32_t *ret_leaf)
+{
+	struct codec_stack delta = { .frames = scratch };
+	uint32_t node = 0;
+	uint64_t base = 0;
+
+	for (uint32_t i = count; i > 0; i--) {
+		int rc = nodes_intern(t, node, &frames[i - 1], id, &node);
+		if (rc < 0)
+			return rc;
+		if (!rc) {
+			assert(!delta.count);
+			delta.kept++;
+			delta.parent = t->nodes.data[node].stack;
+			base = frames[i - 1].offset;
+			continue;
+		}
+		scratch[delta.count++] =
+			(struct record_frame){ .object = frames[i - 1].object,
+					       .offset = frames[i - 1].offset - base };
+	}
+	*ret = delta;
+	*ret_leaf = node;
+	return 0;
+}
+
+int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
+		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
+		  struct codec_stack *ret_delta)
+{
+	assert(count <= STACK_FRAMES_MAX);
+	uint64_t key = hash_stack(frames, count, flags);
+	uint64_t *found;
+
+	for (; (found = hash_get(&t->by_stack, key)); key++) {
+		const struct stack_entry *entry = stacks_get(t, (uint32_t)*found);
+		assert(entry);
+		if (equals(t, entry, frames, count, flags)) {
+			*ret_id = (uint32_t)*found;
+			return 0;
+		}
+	}
+
+	struct stack_entry entry = { .flags = flags, .is_known = true };
+	uint32_t id = t->first + (uint32_t)t->entries.len;
+	int rc = stacks_add(t, frames, count, scratch, id, ret_delta, &entry.leaf);
+	if (rc < 0)
+		return rc;
+	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)
+		return -ENOMEM;
+	*ret_id = id;
+	return 1;
+}
+
+/* ---- the reader's side ---- */
+
+/* Make room for number @id; numbers between, whose definitions are lost, stay unknown. */
+static int entries_reach(struct stacks *t, uint32_t id)
+{
+	if (!t->entries.len)
+		t->first = id;
+	if (id < t->first)
+		return -EBADMSG;
+	/* So far away only when the start of an epoch was lost, and the rest is of no use. */
+	if (id - t->first >= STACKS_NODES_LIMIT)
+		stacks_restart(t, id);
+	if (vec_reserve(&t->entries, id - t->first + 1) < 0)
+		return -ENOMEM;
+	while (t->entries.len <= id - t->first)
+		t->entries.data[t->entries.len++] = (struct stack_entry){ 0 };
+	return 0;
+}
+
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct codec_stack *delta)
+{
+	uint32_t node = 0;
+
+	if (!id || t->nodes.len + delta->count > STACKS_NODES_LIMIT)
+		return -EBADMSG;
+	if (stacks_get(t, id))
+		return 0;
+	if (delta->parent) {
+		const struct stack_entry *parent = stacks_get(t, delta->parent);
+		if (!parent)
+			return -ENOENT;
+		node = parent->leaf;
+		if (delta->kept > stacks_depth(t, parent))
+			return -EBADMSG;
+		for (uint32_t n = stacks_depth(t, parent) - delta->kept; n; n--)
+			node = t->nodes.data[node].parent;
+	}
+	int rc = entries_reach(t, id);
+	if (rc < 0)
+		return rc;
+
+	uint64_t base = node ? t->nodes.data[node].offset : 0;
+	for (uint32_t i = 0; i < delta->count; i++) {
+		rc = nodes_add(t,
+			       (struct stack_node){ .offset = delta->frames[i].offset + base,
+						    .object = delta->frames[i].object,
+						    .parent = node },
+			       &node);
+		if (rc < 0)
+			return rc;
+	}
+	t->entries.data[id - t->first] =
+		(struct stack_entry){ .leaf = node, .flags = flags, .is_known = true };
+	return 1;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stacks of one epoch as a tree of frames that grows from the root: equal root-most parts are
+ * kept once. The writer interns whole stacks, the reader puts together what the writer took apart.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "capture/codec.h"
+#include "capture/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Of one epoch. A writer that reaches it starts the next; a reader takes no more. In the writer a
+ * node costs about 60 bytes with its place in the index, and there are two epochs: 64 MiB.
+ */
+#define STACKS_NODES_MAX (512u << 10)
+/* As the writer starts an epoch only before the next stack, one stack may go beyond it. */
+#define STACKS_NODES_LIMIT (STACKS_NODES_MAX + STACK_FRAMES_MAX)
+
+struct stack_node {
+	uint64_t offset;
+	uint32_t object;
+	uint32_t parent; /* node, towards the root; 0: this is the root-most frame */
+	uint32_t stack;  /* of the writer's: the first stack that goes through it */
+	uint32_t depth;  /* from 1 */
+};
+
+struct stack_entry {
+	uint32_t leaf;  /* node; 0: a stack without frames */
+	uint32_t flags; /* enum stack_flag */
+	bool is_known;
+};
+
+/* All-zero is an empty one. */
+struct stacks {
+	uint32_t first; /* the number of entries[0] */
+	VEC(struct stack_entry) entries;
+	VEC(struct stack_node) nodes; /* [0] is not used */
+	struct hash by_node;          /* hash of (parent, frame) -> node; writer only */
+	struct hash by_stack;         /* hash of the whole -> number; writer only */
+};
+
+void stacks_release(struct stacks *t);
+/* Forget everything; numbers go on from @first. */
+void stacks_restart(struct stacks *t, uint32_t first);
+/* Forget what only interning needs; the stacks can still be had. */
+void stacks_retire(struct stacks *t);
+
+/* NULL when it is not here. */
+const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id);
+/* How many frames, and those frames, leaf first. */
+uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry);
+void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
+		   struct record_frame *ret);
+
+/*
+ * The number of a stack (leaf first, at most STACK_FRAMES_MAX frames). When it is new, 1 and in
+ * @ret_delta how to write it, its frames in @scratch; when it is known, 0. Negative: -ENOMEM.
+ */
+int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
+		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
+		  struct codec_stack *ret_delta);
+
+/*
+ * Add a stack as it was read. 1; 0 when that number is known; -EBADMSG when it cannot be a stack
+ * of any writer of ours; -ENOENT when its parent is not here; -ENOMEM.
+ */
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct codec_stack *delta);

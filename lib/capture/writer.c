@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/writer.h"
+
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "capture/chunk.h"
+#include "capture/codec.h"
+#include "capture/field.h"
+#include "capture/output.h"
+#include "capture/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* Large enough to compress well, small enough that damage takes little. */
+#define CHUNK_BYTES (256u << 10)
+/* How much has to be read before every reference is good again after damage. */
+#define EPOCH_BYTES (64u << 20)
+#define CUT_MARK    "[cut]"
+
+/* An object that was given out: its strings have to be defined wherever it is. */
+struct writer_object {
+	uint32_t name, path;
+	uint32_t epoch; /* the last one that has its definition; 0 none */
+};
+
+struct capture_writer {
+	struct output out;
+	uint32_t chunk_bytes;
+	uint64_t epoch_bytes;
+
+	struct codec codec;
+	uint8_t *chunk; /* CHUNK_INFLATED_MAX, of which */
+	size_t used;
+	uint8_t *stored; /* CHUNK_HEADER_BYTES + CHUNK_STORED_MAX */
+	z_stream deflate;
+	uint32_t sequence;
+
+	uint32_t epoch;      /* from 1 */
+	uint64_t epoch_used; /* bytes of closed chunks */
+	bool starts_epoch;   /* the current chunk */
+
+	struct strtab strings;
+	VEC(uint32_t) string_epochs; /* by number: the last epoch that has its definition */
+	struct strtab objects;       /* encoded, without their number; strtab's is the object's */
+	VEC(struct writer_object) object_refs; /* by number */
+	struct stacks stacks, old_stacks;      /* of this epoch and the one before */
+	struct record_frame *frames;           /* STACK_FRAMES_MAX, scratch */
+
+	int error; /* out of memory, or of the output: sticks */
+	bool has_ended;
+	uint64_t raw_bytes, records;
+};
+
+static int writer_fail(struct capture_writer *w, int code)
+{
+	if (!w->error) {
+		w->error = code;
+		if (!w->out.error)
+			err_set(&w->out.err, code, "cannot write to '%s'", w->out.path);
+	}
+	return w->error;
+}
+
+static int writer_prepare(struct capture_writer *w, const struct capture_writer_options *opt)
+{
+	int level = opt->level ? opt->level : 1;
+
+	w->chunk_bytes = opt->chunk_bytes ? opt->chunk_bytes : CHUNK_BYTES;
+	w->epoch_bytes = opt->epoch_bytes ? opt->epoch_bytes : EPOCH_BYTES;
+	w->epoch = 1;
+	w->starts_epoch = true;
+	w->stacks.first = 1;
+	w->chunk = malloc(CHUNK_INFLATED_MAX);
+	w->stored = malloc(CHUNK_HEADER_BYTES + CHUNK_STORED_MAX);
+	w->frames = malloc(STACK_FRAMES_MAX * sizeof(*w->frames));
+	if (!w->chunk || !w->stored || !w->frames)
+		return -ENOMEM;
+	return deflateInit(&w->deflate, level) == Z_OK ? 0 : -ENOMEM;
+}
+
+int capture_writer_open(struct capture_writer **ret, const struct capture_writer_options *opt,
+			struct err *err)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_set(err, -ENOMEM, "cannot write a capture");
+	w->out.fd = -1;
+	int rc = output_open(&w->out, opt->path, opt->fd, err);
+	if (rc < 0)
+		return rc;
+	rc = writer_prepare(w, opt);
+	if (rc < 0)
+		return err_set(err, rc, "cannot write to '%s'", w->out.path);
+	*ret = TAKE(w);
+	return 0;
+}
+
+void capture_writer_free(struct capture_writer *w)
+{
+	if (!w)
+		return;
+	if (w->used)
+		(void)capture_writer_flush(w);
+	output_release(&w->out);
+	deflateEnd(&w->deflate);
+	free(w->chunk);
+	free(w->stored);
+	free(w->frames);
+	strtab_release(&w->strings);
+	vec_release(&w->string_epochs);
+	strtab_release(&w->objects);
+	vec_release(&w->object_refs);
+	stacks_release(&w->stacks);
+	stacks_release(&w->old_stacks);
+	free(w);
+}
+
+int capture_writer_commit(struct capture_writer *w, struct err *err)
+{
+	return output_commit(&w->out, err);
+}
+
+/* ---- chunks and epochs ---- */
+
+static int deflate_chunk(struct capture_writer *w, size_t *ret_size)
+{
+	z_stream *z = &w->deflate;
+
+	if (deflateReset(z) != Z_OK)
+		return -EINVAL;
+	z->next_in = w->chunk;
+	z->avail_in = (uInt)w->used;
+	z->next_out = w->stored + CHUNK_HEADER_BYTES;
+	z->avail_out = CHUNK_STORED_MAX;
+	if (deflate(z, Z_FINISH) != Z_STREAM_END)
+		return -EINVAL;
+	*ret_size = CHUNK_STORED_MAX - z->avail_out;
+	return 0;
+}
+
+static int chunk_close(struct capture_writer *w)
+{
+	size_t size;
+
+	if (!w->used)
+		return 0;
+	int rc = deflate_chunk(w, &size);
+	if (rc < 0)
+		return writer_fail(w, rc);
+	struct chunk_header h = {
+		.version = CAPTURE_VERSION,
+		.flags = w->starts_epoch ? CHUNK_STARTS_EPOCH : 0,
+		.sequence = w->sequence++,
+		.inflated_bytes = (uint32_t)w->used,
+		.stored_bytes = (uint32_t)size,
+		.crc = chunk_crc(w->stored + CHUNK_HEADER_BYTES, size),
+	};
+	chunk_header_pack(&h, w->stored);
+	rc = output_write(&w->out, w->stored, CHUNK_HEADER_BYTES + size);
+	if (rc < 0)
+		return writer_fail(w, rc);
+	w->raw_bytes += w->used;
+	w->epoch_used += w->used;
+	w->used = 0;
+	w->starts_epoch = false;
+	w->codec = (struct codec){ 0 };
+	return 0;
+}
+
+static int epoch_start(struct capture_writer *w)
+{
+	int rc = chunk_close(w);
+	if (rc < 0)
+		return rc;
+	stacks_retire(&w->stacks);
+	stacks_release(&w->old_stacks);
+	w->old_stacks = w->stacks;
+	w->stacks = (struct stacks){
+		.first = w->old_stacks.first + (uint32_t)w->old_stacks.entries.len,
+	};
+	w->epoch++;
+	w->epoch_used = 0;
+	w->starts_epoch = true;
+	return 0;
+}
+
+/* Where a chunk or an epoch may end: no definition stands without what it was written for. */
+static int writer_ready(struct capture_writer *w)
+{
+	if (w->error)
+		return w->error;
+	if (w->has_ended)
+		return -EINVAL;
+	if (w->epoch_used + w->used >= w->epoch_bytes || w->stacks.nodes.len >= STACKS_NODES_MAX ||
+	    w->stacks.entries.len >= STACKS_NODES_MAX)
+		return epoch_start(w);
+	return w->used >= w->chunk_bytes ? chunk_close(w) : 0;
+}
+
+static int writer_append(struct capture_writer *w, const struct record *rec,
+			 const struct codec_stack *stack)
+{
+	int64_t n = record_encode(&w->codec, rec, stack, w->chunk + w->used,
+				  CHUNK_INFLATED_MAX - w->used);
+	if (n == -E2BIG && w->used > CHUNK_INFLATED_MAX - RECORD_MAX_BYTES) {
+		int rc = chunk_close(w);
+		if (rc < 0)
+			return rc;
+		n = record_encode(&w->codec, rec, stack, w->chunk, CHUNK_INFLATED_MAX);
+	}
+	if (n < 0)
+		return (int)n;
+	w->used += (size_t)n;
+	w->records++;
+	return 0;
+}
+
+/* ---- definitions ---- */
+
+static int define_string(struct capture_writer *w, uint32_t id)
+{
+	if (!id)
+		return 0;
+	if (id >= w->string_epochs.len)
+		return -EINVAL;
+	if (w->string_epochs.data[id] == w->epoch)
+		return 0;
+	struct span text = strtab_get(&w->strings, id);
+	struct record rec = {
+		.type = RECORD_STRING,
+		.string = { .id = id, .text = { .data = text.data, .size = text.size } },
+	};
+	int rc = writer_append(w, &rec, NULL);
+	if (rc < 0)
+		return rc;
+	w->string_epochs.data[id] = w->epoch;
+	return 0;
+}
+
+static int define_object(struct capture_writer *w, uint32_t id)
+{
+	if (!id)
+		return 0;
+	if (id >= w->object_refs.len)
+		return -EINVAL;
+	struct writer_object *refs = &w->object_refs.data[id];
+	if (refs->epoch == w->epoch)
+		return 0;
+	int rc = define_string(w, refs->name);
+	if (rc >= 0)
+		rc = define_string(w, refs->path);
+	if (rc < 0)
+		return rc;
+	struct span kept = strtab_get(&w->objects, id);
+	struct record rec = { .type = RECORD_OBJECT };
+	memcpy(&rec.object, kept.data, sizeof(rec.object));
+	rec.object.id = id;
+	rec.object.build_id.data = kept.data + sizeof(rec.object);
+	rc = writer_append(w, &rec, NULL);
+	if (rc < 0)
+		return rc;
+	refs->epoch = w->epoch;
+	return 0;
+}
+
+static int define_stack(struct capture_writer *w, const struct codec_stack *delta, uint32_t id,
+			uint32_t flags)
+{
+	for (uint32_t i = 0; i < delta->count; i++) {
+		int rc = define_object(w, delta->frames[i].object);
+		if (rc < 0)
+			return rc;
+	}
+	struct record rec = { .type = RECORD_STACK, .stack = { .id = id, .flags = flags } };
+	return writer_append(w, &rec, delta);
+}
+
+static int intern_stack(struct capture_writer *w, const struct record_frame *frames, uint32_t count,
+			uint32_t flags, uint32_t *ret)
+{
+	struct codec_stack delta;
+	uint32_t id;
+	int rc = stacks_intern(&w->stacks, frames, count, flags, w->frames, &id, &delta);
+	if (rc < 0)
+		return writer_fail(w, rc);
+	if (rc > 0) {
+		rc = define_stack(w, &delta, id, flags);
+		if (rc < 0)
+			return writer_fail(w, rc);
+	}
+	*ret = id;
+	return 0;
+}
+
+/* A stack's number from the epoch before is replaced by a new one. */
+static int renew_stack(struct capture_writer *w, uint32_t *id)
+{
+	if (!*id || stacks_get(&w->stacks, *id))
+		return 0;
+	const struct stack_entry *entry = stacks_get(&w->old_stacks, *id);
+	if (!entry)
+		return -EINVAL;
+	uint32_t count = stacks_depth(&w->old_stacks, entry);
+	CLEANUP_FREE struct record_frame *frames = calloc(count + 1, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	stacks_expand(&w->old_stacks, entry, frames);
+	return intern_stack(w, frames, count, entry->flags, id);
+}
+
+static int define_lines(struct capture_writer *w, const struct record_symbol *symbol)
+{
+	for (uint32_t i = 0; i < symbol->count; i++) {
+		int rc = define_string(w, symbol->lines[i].name);
+		if (rc >= 0)
+			rc = define_string(w, symbol->lines[i].file);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int define_reference(struct capture_writer *w, const struct field *f, struct record *rec)
+{
+	uint8_t *body = record_body(rec);
+	uint32_t id;
+
+	switch (f->kind) {
+	case FIELD_STRING:
+		memcpy(&id, body + f->offset, sizeof(id));
+		return define_string(w, id);
+	case FIELD_OBJECT:
+		memcpy(&id, body + f->offset, sizeof(id));
+		return define_object(w, id);
+	case FIELD_STACK:
+		memcpy(&id, body + f->offset, sizeof(id));
+		int rc = renew_stack(w, &id);
+		memcpy(body + f->offset, &id, sizeof(id));
+		return rc;
+	case FIELD_LINES:
+		return define_lines(w, &rec->symbol);
+	default:
+		return 0;
+	}
+}
+
+/* ---- what callers see ---- */
+
+int capture_writer_bytes(struct capture_writer *w, const void *data, size_t size, uint32_t *ret)
+{
+	CLEANUP_FREE char *cut = NULL;
+
+	if (size > CAPTURE_STRING_MAX) {
+		cut = malloc(CAPTURE_STRING_MAX);
+		if (!cut)
+			return writer_fail(w, -ENOMEM);
+		size_t mark = strlen(CUT_MARK);
+		memcpy(cut, data, CAPTURE_STRING_MAX - mark);
+		memcpy(cut + CAPTURE_STRING_MAX - mark, CUT_MARK, mark);
+		data = cut;
+		size = CAPTURE_STRING_MAX;
+	}
+
+	uint32_t id;
+	if (strtab_count(&w->strings) > DEFINITION_ID_MAX)
+		return writer_fail(w, -E2BIG);
+	int rc = strtab_intern(&w->strings, data, size, &id, NULL);
+	if (rc >= 0)
+		rc = vec_reserve(&w->string_epochs, strtab_count(&w->strings));
+	if (rc < 0)
+		return writer_fail(w, rc);
+	while (w->string_epochs.len < strtab_count(&w->strings))
+		w->string_epochs.data[w->string_epochs.len++] = 0;
+	*ret = id;
+	return w->error;
+}
+
+int capture_writer_string(struct capture_writer *w, const char *text, uint32_t *ret)
+{
+	return capture_writer_bytes(w, text, strlen(text), ret);
+}
+
+int capture_writer_object(struct capture_writer *w, const struct record_object *object,
+			  uint32_t *ret)
+{
+	/* The key is the struct, cleared where it has holes or says nothing, and the build-id. */
+	uint8_t key[sizeof(*object) + 256];
+	struct record_object *copy = &(struct record_object){ 0 };
+	uint32_t id;
+
+	if (object->build_id.size > sizeof(key) - sizeof(*object))
+		return -E2BIG;
+	memset(copy, 0, sizeof(*copy));
+	copy->kind = object->kind;
+	copy->flags = object->flags;
+	copy->name = object->name;
+	copy->path = object->path;
+	copy->process = object->process;
+	copy->line = object->line;
+	copy->size = object->size;
+	copy->generation = object->generation;
+	copy->code_object = object->code_object;
+	copy->build_id.size = object->build_id.size;
+	memcpy(key, copy, sizeof(*copy));
+	if (object->build_id.size)
+		memcpy(key + sizeof(*copy), object->build_id.data, object->build_id.size);
+
+	if (strtab_count(&w->objects) > DEFINITION_ID_MAX)
+		return writer_fail(w, -E2BIG);
+	int rc = strtab_intern(&w->objects, key, sizeof(*copy) + object->build_id.size, &id, NULL);
+	if (rc >= 0)
+		rc = vec_reserve(&w->object_refs, strtab_count(&w->objects));
+	if (rc < 0)
+		return writer_fail(w, rc);
+	while (w->object_refs.len < strtab_count(&w->objects))
+		w->object_refs.data[w->object_refs.len++] =
+			(struct writer_object){ .name = object->name, .path = object->path };
+	*ret = id;
+	return w->error;
+}
+
+int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
+			 uint32_t count, uint32_t flags, uint32_t *ret)
+{
+	int rc = writer_ready(w);
+	if (rc < 0)
+		return rc;
+	if (count > STACK_FRAMES_MAX) {
+		count = STACK_FRAMES_MAX;
+		flags &= (1u << STACK_CAUSE_SHIFT) - 1 - STACK_ROOTED;
+		flags |= (uint32_t)STACK_CAUSE_TOO_DEEP << STACK_CAUSE_SHIFT;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (frames[i].object >= w->object_refs.len)
+			return -EINVAL;
+	}
+	return intern_stack(w, frames, count, flags, ret);
+}
+
+int capture_writer_put(struct capture_writer *w, const struct record *rec)
+{
+	const struct record_layout *layout = record_layout(rec->type);
+	if (!layout || rec->type == RECORD_STRING || rec->type == RECORD_OBJECT ||
+	    rec->type == RECORD_STACK)
+		return -EINVAL;
+	int rc = writer_ready(w);
+	if (rc < 0)
+		return rc;
+
+	struct record copy = { .type = rec->type };
+	memcpy(record_body(&copy), record_body_const(rec), layout->size);
+	for (size_t i = 0; i < layout->count; i++) {
+		rc = define_reference(w, &layout->fields[i], &copy);
+		if (rc < 0)
+			return rc;
+	}
+	rc = writer_append(w, &copy, NULL);
+	if (rc >= 0 && rec->type == RECORD_END)
+		w->has_ended = true;
+	return rc;
+}
+
+int capture_writer_code_object(struct capture_writer *w, const struct record_code_object *object,
+			       const void *data, size_t size)
+{
+	size_t offset = 0;
+
+	/* One record even where there are no bytes. */
+	do {
+		size_t part = size - offset < RECORD_PART_BYTES ? size - offset : RECORD_PART_BYTES;
+		struct record rec = { .type = RECORD_CODE_OBJECT, .code_object = *object };
+		rec.code_object.total_bytes = size;
+		rec.code_object.part_offset = offset;
+		rec.code_object.part.data = (const uint8_t *)data + offset;
+		rec.code_object.part.size = part;
+		int rc = capture_writer_put(w, &rec);
+		if (rc < 0)
+			return rc;
+		offset += part;
+	} while (offset < size);
+	return 0;
+}
+
+int capture_writer_flush(struct capture_writer *w)
+{
+	return w->error ? w->error : chunk_close(w);
+}
+
+struct capture_writer_stats capture_writer_stats(const struct capture_writer *w)
+{
+	return (struct capture_writer_stats){
+		.bytes = w->out.written,
+		.raw_bytes = w->raw_bytes + w->used,
+		.records = w->records,
+	};
+}
+
+const char *capture_writer_error(const struct capture_writer *w)
+{
+	return w->error ? w->out.err.text : "";
+}
