@@ -66,7 +66,8 @@ enum probe_flag {
 };
 
 struct probe_site {
-	/* The file's base name is this, or this and then a dot: "libOpenCL.so". */
+	/* The file's base name is this and then a dot, or a dash (wheels rename what they bundle):
+	 * "libOpenCL" is libOpenCL.so.1 and libOpenCL-1ef0e16e.so.1.0.0. */
 	const char *library;
 	const char *symbol; /* in .dynsym, any version */
 	uint16_t id;        /* the runtime's own word for it */
@@ -106,14 +107,18 @@ struct probe_place {
 
 /*
  * Choose the instruction in @code, which is the function from its first byte to its last (or as
- * much of it as is known). Every argument that @site names is reachable at the place chosen; the
- * entry is always a valid answer and is the one for PROBE_AT_RETURN.
+ * much of it as is known), for the ELF machine @machine. Every argument that @site names is
+ * reachable at the place chosen; the entry is always a valid answer, and is the one for
+ * PROBE_AT_RETURN. -ENOTSUP for a machine whose calling convention is not known here.
  */
-void site_choose(const struct probe_site *site, struct span code, struct probe_place *ret);
+int site_choose(const struct probe_site *site, uint16_t machine, struct span code,
+		struct probe_place *ret);
 
 /*
  * The same for a library file: finds the symbol, reads its code. @ret_offset is the offset in the
  * file that a uprobe is put at. -ENOENT when the library has no such function.
  */
-int site_resolve(const struct probe_site *site, int fd, struct probe_place *ret,
-		 uint64_t *ret_offset, struct err *err);
+struct elf_file;
+struct elf_symtab;
+int site_resolve(const struct probe_site *site, struct elf_file *elf, struct elf_symtab *symbols,
+		 struct probe_place *ret, uint64_t *ret_offset, struct err *err);
