@@ -51,10 +51,10 @@ static const struct field string_fields[] = {
 };
 
 static const char *const object_kinds[] = {
-	[OBJECT_ELF] = "elf",         [OBJECT_KERNEL] = "kernel", [OBJECT_VDSO] = "vdso",
-	[OBJECT_ANON] = "anon",       [OBJECT_PYTHON] = "python", [OBJECT_NATIVE] = "native",
-	[OBJECT_CXX] = "cxx",         [OBJECT_SCOPE] = "scope",   [OBJECT_OP] = "op",
-	[OBJECT_MISSING] = "missing",
+	[OBJECT_ELF] = "elf",       [OBJECT_KERNEL] = "kernel",   [OBJECT_VDSO] = "vdso",
+	[OBJECT_ANON] = "anon",     [OBJECT_PYTHON] = "python",   [OBJECT_NATIVE] = "native",
+	[OBJECT_CXX] = "cxx",       [OBJECT_SCOPE] = "scope",     [OBJECT_OP] = "op",
+	[OBJECT_MODULE] = "module", [OBJECT_MISSING] = "missing",
 };
 static const char *const object_flags[] = { "holds-device-code", "deleted", "line-is-def" };
 
@@ -104,7 +104,7 @@ static const struct field symbol_fields[] = {
 	FIELD(symbol, size, UNSIGNED), FIELD(symbol, lines, LINES),
 };
 
-static const char *const cpu_sample_flags[] = { "in-kernel" };
+static const char *const cpu_sample_flags[] = { "in-kernel", "span" };
 
 static const struct field cpu_sample_fields[] = {
 	FIELD(cpu_sample, time_ns, TIME),
@@ -171,7 +171,7 @@ static const char *const launch_kinds[] = {
 	[LAUNCH_KERNEL] = "kernel",         [LAUNCH_COPY] = "copy",   [LAUNCH_FILL] = "fill",
 	[LAUNCH_COLLECTIVE] = "collective", [LAUNCH_GRAPH] = "graph", [LAUNCH_OTHER] = "other",
 };
-static const char *const launch_flags[] = { "before-window", "replay" };
+static const char *const launch_flags[] = { "before-window", "replay", "at-capture", "backward" };
 
 static const struct field launch_fields[] = {
 	FIELD(launch, time_ns, TIME),
@@ -189,6 +189,7 @@ static const struct field launch_fields[] = {
 	FIELD(launch, metadata, STRING),
 	FIELD(launch, flops, UNSIGNED),
 	FIELD(launch, bytes, UNSIGNED),
+	FIELD(launch, count, UNSIGNED),
 };
 
 static const struct field dispatch_fields[] = {
@@ -201,6 +202,7 @@ static const struct field dispatch_fields[] = {
 	FIELD(dispatch, end_ns, TIME),
 	FIELD(dispatch, name, STRING),
 	FIELD(dispatch, metadata, STRING),
+	FIELD(dispatch, count, UNSIGNED),
 };
 
 static const struct field pc_sample_fields[] = {
@@ -214,6 +216,9 @@ static const struct field pc_sample_fields[] = {
 	FIELD(pc_sample, count, UNSIGNED),
 	FIELD(pc_sample, correlation, CORRELATION),
 	FIELD(pc_sample, thread, THREAD),
+	FIELD(pc_sample, function, STRING),
+	FIELD(pc_sample, file, STRING),
+	FIELD(pc_sample, line, UNSIGNED),
 };
 
 static const struct field copy_fields[] = {

@@ -10,19 +10,19 @@
 int source_init(struct source *s, int fd, const char *name, struct err *err)
 {
 	*s = (struct source){ 0 };
-	int rc = input_init(&s->in, fd, CHUNK_HEADER_BYTES + CHUNK_STORED_MAX);
+	int rc = stream_init(&s->in, fd, CHUNK_HEADER_BYTES + CHUNK_STORED_MAX);
 	s->data = malloc(CHUNK_INFLATED_MAX);
 	if (rc < 0 || !s->data || inflateInit(&s->inflate) != Z_OK)
 		return err_set(err, -ENOMEM, "cannot read '%s'", name);
 
-	int64_t got = input_need(&s->in, CHUNK_HEADER_BYTES);
+	int64_t got = stream_need(&s->in, CHUNK_HEADER_BYTES);
 	if (got < 0)
 		return err_set(err, (int)got, "cannot read '%s'", name);
-	if (got < CHUNK_MAGIC_BYTES || memcmp(input_at(&s->in), chunk_magic, CHUNK_MAGIC_BYTES))
+	if (got < CHUNK_MAGIC_BYTES || memcmp(stream_at(&s->in), chunk_magic, CHUNK_MAGIC_BYTES))
 		return err_set(err, -EBADMSG, "'%s': not an accel-prof capture%s", name,
 			       got ? "" : ", the file is empty");
 	struct chunk_header h;
-	if (got >= CHUNK_HEADER_BYTES && chunk_header_unpack(input_at(&s->in), &h) == 0 &&
+	if (got >= CHUNK_HEADER_BYTES && chunk_header_unpack(stream_at(&s->in), &h) == 0 &&
 	    h.version > CAPTURE_VERSION)
 		return err_set(err, -EPROTONOSUPPORT,
 			       "'%s': made by a newer accel-prof (format %u, this one reads %u)",
@@ -32,7 +32,7 @@ int source_init(struct source *s, int fd, const char *name, struct err *err)
 
 void source_release(struct source *s)
 {
-	input_release(&s->in);
+	stream_release(&s->in);
 	inflateEnd(&s->inflate);
 	free(s->data);
 	s->data = NULL;
@@ -61,8 +61,8 @@ static int skip(struct source *s, bool is_tail)
 		s->skip_is_tail = is_tail;
 		s->skip_offset = s->in.offset;
 	}
-	input_skip(&s->in, 1);
-	return input_find(&s->in, chunk_magic, CHUNK_MAGIC_BYTES);
+	stream_skip(&s->in, 1);
+	return stream_find(&s->in, chunk_magic, CHUNK_MAGIC_BYTES);
 }
 
 /* The file is at its end, without an END record. */
@@ -117,7 +117,7 @@ static int take_chunk(struct source *s, const struct chunk_header *h)
 	/* A number that was here before is a copy, and what it refers to may have changed since. */
 	if (h->sequence >= s->next_sequence) {
 		s->next_sequence = (uint64_t)h->sequence + 1;
-		is_good = inflate_chunk(s, h, input_at(&s->in) + CHUNK_HEADER_BYTES);
+		is_good = inflate_chunk(s, h, stream_at(&s->in) + CHUNK_HEADER_BYTES);
 	}
 	if (is_good) {
 		s->size = h->inflated_bytes;
@@ -126,7 +126,7 @@ static int take_chunk(struct source *s, const struct chunk_header *h)
 	} else {
 		damage_add(s, s->offset, 1, size);
 	}
-	input_skip(&s->in, size);
+	stream_skip(&s->in, size);
 	return is_good;
 }
 
@@ -137,14 +137,14 @@ int source_next(struct source *s)
 
 	s->size = 0;
 	while (!rc) {
-		int64_t got = input_need(&s->in, CHUNK_HEADER_BYTES);
+		int64_t got = stream_need(&s->in, CHUNK_HEADER_BYTES);
 		if (got <= 0)
 			return got < 0 ? (int)got : finish(s);
 		size_t mark = got < CHUNK_MAGIC_BYTES ? (size_t)got : CHUNK_MAGIC_BYTES;
-		bool has_mark = !memcmp(input_at(&s->in), chunk_magic, mark);
+		bool has_mark = !memcmp(stream_at(&s->in), chunk_magic, mark);
 		bool is_short = got < CHUNK_HEADER_BYTES;
-		if (!is_short && chunk_header_unpack(input_at(&s->in), &h) == 0) {
-			got = input_need(&s->in, CHUNK_HEADER_BYTES + h.stored_bytes);
+		if (!is_short && chunk_header_unpack(stream_at(&s->in), &h) == 0) {
+			got = stream_need(&s->in, CHUNK_HEADER_BYTES + h.stored_bytes);
 			if (got < 0)
 				return (int)got;
 			is_short = (uint64_t)got < CHUNK_HEADER_BYTES + (uint64_t)h.stored_bytes;
@@ -165,11 +165,11 @@ int source_end(struct source *s)
 	s->damage.has_end = true;
 	s->extra_offset = s->in.offset;
 	for (;;) {
-		int64_t got = input_need(&s->in, 1);
+		int64_t got = stream_need(&s->in, 1);
 		if (got <= 0)
 			return (int)got;
 		s->extra_bytes += (uint64_t)got;
-		input_skip(&s->in, (size_t)got);
+		stream_skip(&s->in, (size_t)got);
 	}
 }
 

@@ -7,14 +7,14 @@
 
 #include "base/err.h"
 #include "capture/chunk.h"
-#include "capture/input.h"
 #include "capture/reader.h"
+#include "capture/stream.h"
 
 #include <stdbool.h>
 #include <zlib.h>
 
 struct source {
-	struct input in;
+	struct stream in;
 	z_stream inflate;
 	uint8_t *data; /* CHUNK_INFLATED_MAX: the chunk's content, of */
 	size_t size;

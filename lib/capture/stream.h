@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct input {
+struct stream {
 	int fd;
 	uint8_t *data;
 	size_t cap, start, end; /* unread bytes are data[start..end) */
@@ -14,14 +14,14 @@ struct input {
 };
 
 /* @cap: the most that will be wanted at once. 0 or -ENOMEM. */
-int input_init(struct input *in, int fd, size_t cap);
-void input_release(struct input *in);
+int stream_init(struct stream *in, int fd, size_t cap);
+void stream_release(struct stream *in);
 /* Try to have @want unread bytes: how many there are, fewer only at the end; negative errno. */
-int64_t input_need(struct input *in, size_t want);
-static inline const uint8_t *input_at(const struct input *in)
+int64_t stream_need(struct stream *in, size_t want);
+static inline const uint8_t *stream_at(const struct stream *in)
 {
 	return in->data + in->start;
 }
-void input_skip(struct input *in, size_t size);
+void stream_skip(struct stream *in, size_t size);
 /* Skip to the next place at which @mark stands, or to the end: 1, 0, or negative. */
-int input_find(struct input *in, const uint8_t *mark, size_t mark_size);
+int stream_find(struct stream *in, const uint8_t *mark, size_t mark_size);

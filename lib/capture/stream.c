@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/input.h"
+#include "capture/stream.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,20 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-int input_init(struct input *in, int fd, size_t cap)
+int stream_init(struct stream *in, int fd, size_t cap)
 {
-	*in = (struct input){ .fd = fd, .cap = cap };
+	*in = (struct stream){ .fd = fd, .cap = cap };
 	in->data = malloc(cap);
 	return in->data ? 0 : -ENOMEM;
 }
 
-void input_release(struct input *in)
+void stream_release(struct stream *in)
 {
 	free(in->data);
-	*in = (struct input){ .fd = -1 };
+	*in = (struct stream){ .fd = -1 };
 }
 
-int64_t input_need(struct input *in, size_t want)
+int64_t stream_need(struct stream *in, size_t want)
 {
 	assert(want <= in->cap);
 	if (in->end - in->start < want && in->cap - in->start < want) {
@@ -40,7 +40,7 @@ int64_t input_need(struct input *in, size_t want)
 	return (int64_t)(in->end - in->start);
 }
 
-void input_skip(struct input *in, size_t size)
+void stream_skip(struct stream *in, size_t size)
 {
 	assert(size <= in->end - in->start);
 	in->start += size;
@@ -49,22 +49,22 @@ void input_skip(struct input *in, size_t size)
 		in->start = in->end = 0;
 }
 
-int input_find(struct input *in, const uint8_t *mark, size_t mark_size)
+int stream_find(struct stream *in, const uint8_t *mark, size_t mark_size)
 {
 	for (;;) {
-		int64_t got = input_need(in, mark_size);
+		int64_t got = stream_need(in, mark_size);
 		if (got < 0)
 			return (int)got;
-		const uint8_t *found = memmem(input_at(in), (size_t)got, mark, mark_size);
+		const uint8_t *found = memmem(stream_at(in), (size_t)got, mark, mark_size);
 		if (found) {
-			input_skip(in, (size_t)(found - input_at(in)));
+			stream_skip(in, (size_t)(found - stream_at(in)));
 			return 1;
 		}
 		if ((size_t)got < mark_size) {
-			input_skip(in, (size_t)got);
+			stream_skip(in, (size_t)got);
 			return 0;
 		}
 		/* The mark may have begun in the last bytes of what is here. */
-		input_skip(in, (size_t)got - (mark_size - 1));
+		stream_skip(in, (size_t)got - (mark_size - 1));
 	}
 }

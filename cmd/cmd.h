@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The subcommands. Each is one file, cmd/NAME.c, with one function of this shape; to add one:
+ * declare it here, give it a line in the table of main.c, write cmd/man/accel-prof-NAME.1.
+ *
+ * A command gets argv[0] = "accel-prof NAME", parses with options_parse() (options.h), says what
+ * went wrong with tell() (tell.h) and returns an enum cmd_status. It may also return another exit
+ * status that its man page names.
+ */
+#pragma once
+
+enum cmd_status {
+	CMD_OK = 0,
+	CMD_FAILED = 1,
+	CMD_USAGE = 129, /* as perf and git */
+};
+
+/* What commands read and write when nothing else is said. */
+#define CMD_DATA_FILE "accel-prof.data"
+
+int cmd_dump(int argc, char **argv);
+int cmd_version(int argc, char **argv);

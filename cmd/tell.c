@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/tell.h"
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print(const char *fmt, va_list ap, const char *after)
+{
+	char text[2048];
+	struct strbuf safe = { 0 };
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	utf8_append_safe(&safe, text, strlen(text));
+	fprintf(stderr, "accel-prof: %s%s\n", strbuf_text(&safe), after);
+	strbuf_release(&safe);
+}
+
+int tell(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	print(fmt, ap, "");
+	va_end(ap);
+	return CMD_FAILED;
+}
+
+int tell_error(const struct err *err)
+{
+	return tell("%s", err->text);
+}
+
+int tell_usage(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	print(fmt, ap, " See 'accel-prof --help'.");
+	va_end(ap);
+	return CMD_USAGE;
+}
+
+int tell_stdout_error(void)
+{
+	if (!ferror(stdout))
+		return CMD_OK;
+	return tell("cannot write to standard output: %s", strerror(errno));
+}
+
+void tell_at_exit(void)
+{
+	/* A command that told about it already has left the error flag; say nothing twice. */
+	bool was_told = ferror(stdout);
+	errno = 0;
+	if (fflush(stdout) == 0 && !was_told && close(STDOUT_FILENO) == 0)
+		return;
+	/* No stdout at all (>&-) is the caller's choice, if nothing was written. */
+	if (!was_told && errno == EBADF)
+		return;
+	if (!was_told)
+		tell("cannot write to standard output: %s", strerror(errno));
+	_exit(CMD_FAILED);
+}
