@@ -15,8 +15,5 @@ enum cmd_status {
 	CMD_USAGE = 129, /* as perf and git */
 };
 
-/* What commands read and write when nothing else is said. */
-#define CMD_DATA_FILE "accel-prof.data"
-
 int cmd_dump(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -1,8 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
+#include "base/cleanup.h"
+#include "cmd/cmd.h"
+#include "cmd/tell.h"
 
-int main(void)
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+/* In the order in which people need them. */
+static const struct command commands[] = {
+	{ "dump", cmd_dump, "Show the records of a capture as text" },
+	{ "version", cmd_version, "Show the version and what it was built with" },
+};
+
+static void print_help(FILE *out)
 {
-	puts("accel-prof");
-	return 0;
+	fputs("Usage: accel-prof [--help] [--version] COMMAND [ARGS]\n\n"
+	      "Find out what an AI program and its accelerators spend their time on.\n\n"
+	      "Commands:\n",
+	      out);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+	fputs("\n'accel-prof COMMAND --help' shows the options of a command,\n"
+	      "'man accel-prof-COMMAND' tells about it at length.\n",
+	      out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+	CLEANUP_FREE char *full_name = NULL;
+	const struct command *command = find_command(name);
+
+	if (!command)
+		return tell_usage("'%s' is not an accel-prof command.", name);
+	/* What argp puts before its messages. */
+	if (asprintf(&full_name, "accel-prof %s", name) < 0)
+		return tell("out of memory");
+	argv[0] = full_name;
+	return command->run(argc, argv);
+}
+
+/* "accel-prof help [COMMAND]" */
+static int run_help(int argc, char **argv)
+{
+	char help[] = "--help";
+	char *help_argv[] = { argv[0], help, NULL };
+
+	if (argc >= 2)
+		return run_command(argv[1], 2, help_argv);
+	print_help(stdout);
+	return CMD_OK;
+}
+
+int main(int argc, char **argv)
+{
+	atexit(tell_at_exit);
+	setlocale(LC_CTYPE, "");
+
+	const char *name = argc > 1 ? argv[1] : NULL;
+	if (!name) {
+		print_help(stderr);
+		return CMD_USAGE;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+		return run_help(argc - 1, argv + 1);
+	if (!strcmp(name, "--version"))
+		return run_command("version", argc - 1, argv + 1);
+	if (name[0] == '-')
+		return tell_usage("unknown option '%s'.", name);
+	return run_command(name, argc - 1, argv + 1);
 }

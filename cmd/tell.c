@@ -54,14 +54,14 @@ int tell_stdout_error(void)
 
 void tell_at_exit(void)
 {
-	/* A command that told about it already has left the error flag; say nothing twice. */
+	/* A command that has told about it leaves the error flag: say nothing twice. */
 	bool was_told = ferror(stdout);
-	errno = 0;
-	if (fflush(stdout) == 0 && !was_told && close(STDOUT_FILENO) == 0)
-		return;
-	/* No stdout at all (>&-) is the caller's choice, if nothing was written. */
-	if (!was_told && errno == EBADF)
-		return;
+
+	if (!was_told && fflush(stdout) == 0) {
+		/* Where nothing was written, stdout may as well be closed (>&-). */
+		if (close(STDOUT_FILENO) == 0 || errno == EBADF)
+			return;
+	}
 	if (!was_told)
 		tell("cannot write to standard output: %s", strerror(errno));
 	_exit(CMD_FAILED);

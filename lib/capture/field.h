@@ -14,6 +14,7 @@ enum field_kind {
 	FIELD_HEX,         /* the same, shown in base 16: addresses, handles */
 	FIELD_ENUM,        /* the same, a value of `words` */
 	FIELD_FLAGS,       /* the same, bits of `words` */
+	FIELD_STACK_FLAGS, /* the same, and enum stack_cause above them */
 	FIELD_SIGNED,      /* LEB128 of the zigzag */
 	FIELD_TIME,        /* zigzag difference to the chunk's time before it */
 	FIELD_CORRELATION, /* zigzag difference to the chunk's correlation number before it */
@@ -52,6 +53,9 @@ struct record_layout {
 
 /* NULL for a type that this version does not know. */
 const struct record_layout *record_layout(unsigned type);
+
+/* "no-table" for an enum stack_cause; NULL for one that this version does not know. */
+const char *stack_cause_name(uint32_t cause);
 
 /* The struct inside a record, whatever its type is. */
 static inline void *record_body(struct record *rec)

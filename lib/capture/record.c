@@ -95,7 +95,7 @@ static const char *const stack_flags[] = { "rooted", "by-table", "by-copy", "by-
 
 static const struct field stack_fields[] = {
 	FIELD(stack, id, ID),
-	FIELD_WORDS(stack, flags, FLAGS, stack_flags),
+	FIELD_WORDS(stack, flags, STACK_FLAGS, stack_flags),
 	FIELD(stack, frames, FRAMES),
 };
 
@@ -302,4 +302,20 @@ static_assert(ARRAY_SIZE(layouts) == RECORD_TYPE_COUNT, "a record type without a
 const struct record_layout *record_layout(unsigned type)
 {
 	return type < ARRAY_SIZE(layouts) && layouts[type].fields ? &layouts[type] : NULL;
+}
+
+const char *stack_cause_name(uint32_t cause)
+{
+	static const char *const names[] = {
+		[STACK_CAUSE_NONE] = "",
+		[STACK_CAUSE_FRAME_POINTER] = "frame-pointer",
+		[STACK_CAUSE_NO_TABLE] = "no-table",
+		[STACK_CAUSE_JIT] = "jit",
+		[STACK_CAUSE_UNSUPPORTED] = "unsupported",
+		[STACK_CAUSE_UNREADABLE] = "unreadable",
+		[STACK_CAUSE_TOO_DEEP] = "too-deep",
+		[STACK_CAUSE_NO_STACK] = "no-stack",
+	};
+	static_assert(ARRAY_SIZE(names) == STACK_CAUSE_COUNT, "a cause without a name");
+	return cause < ARRAY_SIZE(names) ? names[cause] : NULL;
 }
