@@ -30,3 +30,19 @@ objcopy -S --remove-section .comment --keep-symbol=hidden symtab.so mini
 xz mini
 objcopy --add-section .gnu_debugdata=mini.xz stripped.so mini.so
 cp symtab.so stripped.so zdebug.so mini.so "$out"
+
+# For test/fuzz/corpus/debug_info: inlined functions, as both compilers write them.
+cat > b.c <<'END'
+static inline int leaf(int x) { return x * x + 1; }
+static inline int middle(int x) { return x > 3 ? leaf(x) : leaf(x + 1) * 2; }
+int outer(int x, int y) { return middle(x) + middle(y); }
+END
+mkdir -p "$out/../debug_info"
+for compiler in gcc clang-14; do
+	for version in 4 5; do
+		$compiler -O2 -gdwarf-$version -fPIC -shared -nostdlib -Wl,-z,noseparate-code \
+			-Wl,-z,max-page-size=16 -fno-asynchronous-unwind-tables b.c -o b.so
+		cp b.so "$out/../debug_info/$compiler-v$version.so"
+	done
+done
+cp zdebug.so "$out/../debug_info"

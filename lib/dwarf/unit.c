@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dwarf/unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <time.h>
+
+/* Namespaces and classes nest by the dozen at most; this bounds recursion over a stranger's file. */
+#define DIE_DEPTH_MAX 64
+/* The clock is read once in so many DIEs, about every 10 µs. */
+#define STEPS_PER_CLOCK 64
+/* How many rows with line 0 are gone back over. */
+#define ZERO_ROWS_MAX 64
+
+void unit_release(struct unit *u)
+{
+	vec_release(&u->functions);
+}
+
+int unit_walk_step(struct unit_walk *w)
+{
+	if (!w->deadline_ns || ++w->steps % STEPS_PER_CLOCK)
+		return 0;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return now_ns < w->deadline_ns ? 0 : -ETIME;
+}
+
+int unit_walk_ranges(const struct unit_walk *w, Dwarf_Die *die,
+		     int (*fn)(void *data, uint64_t low, uint64_t high), void *data)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		/* Linkers set addresses in discarded functions to 0, or 1 in range lists. */
+		if (low >= high || (low <= 1 && !w->is_zero_code))
+			continue;
+		int rc = fn(data, low, high);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/*
+ * The DIE behind @die at the same level: 0, 1 at the end, negative on damage. DW_AT_sibling is the
+ * file's word; one that points backwards would make a walk endless.
+ */
+static int next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Off before = dwarf_dieoffset(die);
+	int rc = dwarf_siblingof(die, die);
+	if (rc == 0 && dwarf_dieoffset(die) <= before)
+		return -EBADMSG;
+	return rc;
+}
+
+struct collect {
+	struct unit *unit;
+	void *die;
+};
+
+static int add_function(void *data, uint64_t low, uint64_t high)
+{
+	struct collect *c = data;
+	struct unit_function f = { .low = low, .high = high, .die = c->die };
+	return vec_push(&c->unit->functions, f);
+}
+
+/* Damage ends the walk of the level where it is: what was found before counts. */
+static int collect_functions(struct unit *u, struct unit_walk *w, Dwarf_Die *parent, bool is_deep,
+			     unsigned depth)
+{
+	Dwarf_Die die;
+	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return 0;
+	do {
+		int rc = unit_walk_step(w);
+		if (rc < 0)
+			return rc;
+		bool has_functions = false;
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram: {
+			struct collect c = { .unit = u, .die = die.addr };
+			rc = unit_walk_ranges(w, &die, add_function, &c);
+			if (rc < 0)
+				return rc;
+			has_functions = is_deep;
+			break;
+		}
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+			has_functions = true;
+			break;
+		default:
+			has_functions = is_deep;
+			break;
+		}
+		if (has_functions) {
+			rc = collect_functions(u, w, &die, is_deep, depth + 1);
+			if (rc < 0)
+				return rc;
+		}
+	} while (next_sibling(&die) == 0);
+	return 0;
+}
+
+static int compare_functions(const void *va, const void *vb)
+{
+	const struct unit_function *a = va, *b = vb;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	/* The larger first, so that an inner one is found before its outer one. */
+	if (a->high != b->high)
+		return a->high > b->high ? -1 : 1;
+	return a->die < b->die ? -1 : a->die > b->die;
+}
+
+int unit_read_functions(struct unit *u, struct unit_walk *w, bool is_deep)
+{
+	u->functions.len = 0;
+	int rc = collect_functions(u, w, &u->die, is_deep, 0);
+	if (rc < 0) {
+		u->functions.len = 0;
+		u->state = UNIT_UNREAD;
+		return rc;
+	}
+	if (u->functions.len)
+		qsort(u->functions.data, u->functions.len, sizeof(*u->functions.data),
+		      compare_functions);
+	uint64_t max = 0;
+	vec_for_each(&u->functions, f) {
+		max = f->high > max ? f->high : max;
+		f->max_high = max;
+	}
+	u->state = is_deep ? UNIT_DEEP : UNIT_SHALLOW;
+	return 0;
+}
+
+/* The function that holds @vaddr and starts last; NULL. */
+static const struct unit_function *find_function(const struct unit *u, uint64_t vaddr)
+{
+	size_t low = 0, high = u->functions.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (u->functions.data[middle].low <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && u->functions.data[i].max_high > vaddr;) {
+		if (u->functions.data[i].high > vaddr)
+			return &u->functions.data[i];
+	}
+	return NULL;
+}
+
+/* The innermost function at @vaddr, which lies in @function: @w->chain gets the inlined ones on the
+ * way there. dwarf_getscopes() would do, but walks the whole unit, and leaves the chain at the first
+ * inlined function for that one's abstract definition. */
+static int find_chain(struct unit_walk *w, Dwarf_Die *function, uint64_t vaddr)
+{
+	Dwarf_Die die, parent = *function;
+
+	w->chain.len = 0;
+	while (dwarf_child(&parent, &die) == 0) {
+		bool is_found = false;
+		do {
+			int rc = unit_walk_step(w);
+			if (rc < 0)
+				return rc;
+			int tag = dwarf_tag(&die);
+			if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
+			    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
+				continue;
+			if (dwarf_haspc(&die, vaddr) != 1)
+				continue;
+			if (tag == DW_TAG_inlined_subroutine && vec_push(&w->chain, die) < 0)
+				return -ENOMEM;
+			is_found = true;
+			break;
+		} while (next_sibling(&die) == 0);
+		if (!is_found)
+			break;
+		parent = die;
+	}
+	return 0;
+}
+
+static const char *die_name(Dwarf_Die *die)
+{
+	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
+	Dwarf_Attribute attr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr));
+		if (name && *name)
+			return name;
+	}
+	return NULL;
+}
+
+static uint32_t die_number(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+	if (dwarf_formudata(dwarf_attr(die, name, &attr), &value) != 0 || value > UINT32_MAX)
+		return 0;
+	return (uint32_t)value;
+}
+
+/* Where the inlined function @die was called from. */
+static void call_place(struct unit *u, Dwarf_Die *die, struct debug_line *ret)
+{
+	Dwarf_Files *files;
+	Dwarf_Attribute attr;
+	Dwarf_Word file;
+
+	ret->line = die_number(die, DW_AT_call_line);
+	ret->column = die_number(die, DW_AT_call_column);
+	/* Not dwarf_hasattr() and 0: file 0 is a file in DWARF 5. */
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) == 0 &&
+	    dwarf_getsrcfiles(&u->lines_die, &files, NULL) == 0)
+		ret->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+struct row {
+	uint64_t address;
+	int line, column;
+	const char *file;
+	bool is_end;
+};
+
+static bool read_row(const struct unit *u, size_t index, struct row *ret)
+{
+	Dwarf_Line *line = dwarf_onesrcline(u->lines, index);
+	Dwarf_Addr address;
+
+	if (!line || dwarf_lineaddr(line, &address) != 0 ||
+	    dwarf_lineendsequence(line, &ret->is_end) != 0 || dwarf_lineno(line, &ret->line) != 0)
+		return false;
+	if (dwarf_linecol(line, &ret->column) != 0)
+		ret->column = 0;
+	ret->address = address;
+	ret->file = dwarf_linesrc(line, NULL, NULL);
+	return true;
+}
+
+/* The number of the last row at or below @vaddr, which libdw has sorted: -ENOENT. */
+static int64_t find_row(struct unit *u, uint64_t vaddr)
+{
+	if (!u->has_lines_read) {
+		u->has_lines_read = true;
+		if (dwarf_getsrclines(&u->lines_die, &u->lines, &u->line_count) != 0)
+			u->line_count = 0;
+	}
+	size_t low = 0, high = u->line_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		Dwarf_Addr address;
+		Dwarf_Line *line = dwarf_onesrcline(u->lines, middle);
+		if (!line || dwarf_lineaddr(line, &address) != 0)
+			return -ENOENT;
+		if (address <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? (int64_t)low - 1 : -ENOENT;
+}
+
+/* The innermost DIE of the chain last found, 0 for @function itself. */
+static Dwarf_Off innermost(const struct unit_walk *w)
+{
+	return w->chain.len ? dwarf_dieoffset(vec_last(&w->chain)) : 0;
+}
+
+/*
+ * The line being executed. Compilers give line 0 to code that belongs to no line (DWARF 5, 6.2.2):
+ * the nearest row before it that has one is shown instead, if that is in the same function, inlined
+ * or not. Leaves @w->chain changed.
+ */
+static int current_row(struct unit *u, struct unit_walk *w, Dwarf_Die *function, uint64_t vaddr,
+		       struct row *ret)
+{
+	int64_t at = find_row(u, vaddr);
+	struct row row;
+	if (at < 0 || !read_row(u, (size_t)at, &row) || row.is_end)
+		return -ENOENT;
+	*ret = row;
+	if (row.line || !function)
+		return 0;
+
+	Dwarf_Off scope = innermost(w);
+	for (unsigned i = 0; i < ZERO_ROWS_MAX && at-- > 0; i++) {
+		if (!read_row(u, (size_t)at, &row) || row.is_end)
+			return 0;
+		if (!row.line)
+			continue;
+		if (dwarf_haspc(function, row.address) != 1)
+			return 0;
+		int rc = find_chain(w, function, row.address);
+		if (rc < 0)
+			return rc;
+		if (innermost(w) == scope) {
+			*ret = row;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* @w->chain and its lines into @ret, which has the function's name: from the outermost kept on, each
+ * function's place is where it calls the next. */
+static void fill_chain(struct unit *u, struct unit_walk *w, struct debug_place *ret)
+{
+	size_t skip = w->chain.len + 1 > DEBUG_LINES_MAX ? w->chain.len + 1 - DEBUG_LINES_MAX : 0;
+
+	ret->count = 0;
+	for (size_t i = skip; i <= w->chain.len; i++) {
+		struct debug_line *line = &ret->lines[ret->count++];
+		if (i)
+			*line = (struct debug_line){ .name = die_name(&w->chain.data[i - 1]) };
+		if (i < w->chain.len)
+			call_place(u, &w->chain.data[i], line);
+	}
+}
+
+int unit_at(struct unit *u, struct unit_walk *w, uint64_t vaddr, struct debug_place *ret)
+{
+	Dwarf_Die die = { .cu = u->die.cu }, *function = NULL;
+	const struct unit_function *f = NULL;
+
+	for (enum unit_state want = UNIT_SHALLOW; want <= UNIT_DEEP && !f; want++) {
+		if (u->state < want) {
+			int rc = unit_read_functions(u, w, want == UNIT_DEEP);
+			if (rc < 0)
+				return rc;
+		}
+		f = find_function(u, vaddr);
+	}
+	ret->start = f ? f->low : vaddr;
+	ret->size = f ? f->high - f->low : 0;
+	ret->lines[0] = (struct debug_line){ 0 };
+	w->chain.len = 0;
+	if (f) {
+		die.addr = f->die;
+		function = &die;
+		ret->lines[0].name = die_name(function);
+		int rc = find_chain(w, function, vaddr);
+		if (rc < 0)
+			return rc;
+	}
+	fill_chain(u, w, ret);
+
+	struct row row;
+	int rc = current_row(u, w, function, vaddr, &row);
+	if (rc == -ENOENT)
+		return function ? 0 : rc;
+	if (rc < 0)
+		return rc;
+	struct debug_line *last = &ret->lines[ret->count - 1];
+	last->file = row.file;
+	last->line = row.line > 0 ? (uint32_t)row.line : 0;
+	last->column = row.column > 0 ? (uint32_t)row.column : 0;
+	return 0;
+}
