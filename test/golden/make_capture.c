@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * make_capture CASE FILE: the captures of the golden tests. What a case contains is written out
+ * here, so that the expected texts beside it can be checked by hand against this file.
+ */
+#include "base/cleanup.h"
+#include "capture/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(struct capture_writer *w, int rc, const char *what)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "%s: %s %s\n", what, strerror(-rc), capture_writer_error(w));
+	exit(1);
+}
+
+static uint32_t string(struct capture_writer *w, const char *text)
+{
+	uint32_t id;
+	check(w, capture_writer_string(w, text, &id), text);
+	return id;
+}
+
+static uint32_t object(struct capture_writer *w, const struct record_object *o)
+{
+	uint32_t id;
+	check(w, capture_writer_object(w, o, &id), "object");
+	return id;
+}
+
+static void put(struct capture_writer *w, const struct record *rec)
+{
+	check(w, capture_writer_put(w, rec), "put");
+}
+#define PUT(w, record_type, member, ...) \
+	put(w, &(struct record){ .type = RECORD_##record_type, .member = { __VA_ARGS__ } })
+
+/* A function's name and line for one frame. */
+static void symbol(struct capture_writer *w, uint32_t object_id, uint64_t offset, uint64_t start,
+		   const char *name, const char *file, uint32_t line)
+{
+	struct record_symbol_line at = { .name = string(w, name),
+					 .file = string(w, file),
+					 .line = line };
+	PUT(w, SYMBOL, symbol, .object = object_id, .offset = offset, .start = start, .size = 0x80,
+	    .count = 1, .lines = &at);
+}
+
+enum {
+	PROCESS = 1,
+	THREAD = 1,
+	DEVICE = 1,
+	QUEUE = 1,
+	KERNEL = 1,
+	CORRELATION = 77,
+};
+#define SECONDS(s) ((uint64_t)((s)*1000000000.0 + 0.5))
+
+static void begin(struct capture_writer *w)
+{
+	PUT(w, HEADER, header, .time_ns = SECONDS(100), .realtime_ns = SECONDS(1700000000),
+	    .tool = string(w, "accel-prof 0.1.0"), .source = string(w, "record"),
+	    .host = string(w, "golden"), .kernel = string(w, "6.1.0"), .arch = string(w, "x86_64"),
+	    .command = string(w, "accel-prof record -- python3 mul.py"),
+	    .clock = string(w, "CLOCK_MONOTONIC"), .event = string(w, "cpu-clock"),
+	    .frequency = 99);
+	PUT(w, INFO, info, .key = string(w, "missing.instruction"),
+	    .value = string(w, "none \"here\""));
+	PUT(w, CLOCK, clock, .time_ns = SECONDS(100), .realtime_ns = SECONDS(1700000000),
+	    .boottime_ns = SECONDS(100));
+	PUT(w, PROCESS, process, .id = PROCESS, .pid = 4711, .ns_pid = 7, .start_ns = SECONDS(90),
+	    .comm = string(w, "python3"), .command = string(w, "python3 mul.py"));
+	PUT(w, THREAD, thread, .id = THREAD, .process = PROCESS, .tid = 4711,
+	    .name = string(w, "python3"));
+	PUT(w, DEVICE, device, .id = DEVICE, .name = string(w, "golden device"),
+	    .runtime = string(w, "opencl"), .vendor = string(w, "none"), .units = 4,
+	    .memory_bytes = 1ull << 30);
+	PUT(w, QUEUE, queue, .id = QUEUE, .device = DEVICE, .process = PROCESS, .handle = 0x5000);
+}
+
+/* One CPU sample in the OS kernel, below native code, below Python; and one launch from the same
+ * place with its time on the device and one sample in it. */
+static void one_sample(struct capture_writer *w)
+{
+	static const uint8_t build_id[] = { 0xde, 0xad, 0xbe, 0xef };
+
+	begin(w);
+	uint32_t os = object(
+		w, &(struct record_object){ .kind = OBJECT_KERNEL, .name = string(w, "[kernel]") });
+	uint32_t lib =
+		object(w, &(struct record_object){ .kind = OBJECT_ELF,
+						   .name = string(w, "libgolden.so"),
+						   .path = string(w, "/usr/lib/libgolden.so"),
+						   .size = 12345,
+						   .build_id = { build_id, sizeof(build_id) } });
+	uint32_t python = object(w, &(struct record_object){ .kind = OBJECT_PYTHON,
+							     .name = string(w, "main"),
+							     .path = string(w, "/app/mul.py"),
+							     .process = PROCESS,
+							     .line = 3 });
+	const struct record_frame frames[] = {
+		{ os, 0xffffffff81000010 },
+		{ lib, 0x1234 },
+		{ python, 5 },
+	};
+	uint32_t sample_stack, launch_stack;
+	check(w, capture_writer_stack(w, frames, 3, STACK_ROOTED | STACK_BY_TABLE, &sample_stack),
+	      "stack");
+	PUT(w, CPU_SAMPLE, cpu_sample, .time_ns = SECONDS(100.25), .thread = THREAD,
+	    .stack = sample_stack, .cpu = 2, .flags = CPU_SAMPLE_IN_KERNEL, .weight = 1);
+	check(w,
+	      capture_writer_stack(w, frames + 1, 2, STACK_ROOTED | STACK_BY_TABLE, &launch_stack),
+	      "stack");
+
+	uint32_t kernel_name = string(w, "multiply");
+	PUT(w, CODE_OBJECT, code_object, .id = 1, .kind = CODE_OBJECT_SOURCE, .process = PROCESS,
+	    .name = string(w, "multiply.cl"), .total_bytes = 17,
+	    .part = { "kernel void mul()", 17 });
+	PUT(w, KERNEL, kernel, .id = KERNEL, .process = PROCESS, .code_object = 1,
+	    .name = kernel_name, .size = 0x40, .handle = 0x6000);
+	PUT(w, LAUNCH, launch, .time_ns = SECONDS(100.5), .duration_ns = 10000, .thread = THREAD,
+	    .stack = launch_stack, .kind = LAUNCH_KERNEL, .kernel = KERNEL, .queue = QUEUE,
+	    .correlation = CORRELATION, .grid = { 4, 1, 1 }, .block = { 64, 1, 1 });
+	PUT(w, DISPATCH, dispatch, .correlation = CORRELATION, .device = DEVICE, .queue = QUEUE,
+	    .kernel = KERNEL, .kind = LAUNCH_KERNEL, .start_ns = SECONDS(100.5) + 20000,
+	    .end_ns = SECONDS(100.5) + 60000);
+	PUT(w, PC_SAMPLE, pc_sample, .time_ns = SECONDS(100.5) + 40000, .device = DEVICE,
+	    .kernel = KERNEL, .offset = 0x10, .reason = string(w, "sbid"), .count = 3,
+	    .correlation = CORRELATION, .function = kernel_name, .file = string(w, "multiply.cl"),
+	    .line = 7);
+	PUT(w, COUNTER, counter, .time_ns = SECONDS(100.75), .device = DEVICE,
+	    .name = string(w, "power"), .unit = string(w, "W"), .value = 75.1);
+
+	symbol(w, os, 0xffffffff81000010, 0xffffffff81000000, "do_syscall_64", "", 0);
+	symbol(w, lib, 0x1234, 0x1200, "_ZN6golden3mulEv", "/src/golden.cc", 42);
+	PUT(w, LOST, lost, .time_ns = SECONDS(101), .what = string(w, "cpu-sample"),
+	    .why = string(w, "ring full"), .count = 1);
+	PUT(w, END, end, .time_ns = SECONDS(101), .samples = 1, .launches = 1, .lost = 1,
+	    .recorder_cpu_ns = 1000000, .exit_status = -1);
+}
+
+static const struct {
+	const char *name;
+	void (*make)(struct capture_writer *w);
+} cases[] = {
+	{ "one-sample", one_sample },
+};
+
+int main(int argc, char **argv)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	struct err err = { "usage: make_capture CASE FILE" };
+
+	for (size_t i = 0; argc == 3 && i < ARRAY_SIZE(cases); i++) {
+		const struct capture_writer_options opt = { .path = argv[2] };
+		if (strcmp(argv[1], cases[i].name) != 0)
+			continue;
+		if (capture_writer_open(&w, &opt, &err) < 0)
+			break;
+		cases[i].make(w);
+		check(w, capture_writer_flush(w), "flush");
+		if (capture_writer_commit(w, &err) < 0)
+			break;
+		return 0;
+	}
+	fprintf(stderr, "make_capture: %s\n", err.text);
+	return 1;
+}
