@@ -36,7 +36,7 @@ __attribute__((warn_unused_result)) int vec_grow(void *data, size_t *cap, size_t
 #define vec_last(v) (&(v)->data[(v)->len - 1])
 
 #define vec_for_each(v, it) \
-	for (__typeof__((v)->data) it = (v)->data; it && it < (v)->data + (v)->len; it++)
+	for (__typeof__(&*(v)->data) it = (v)->data; it && it < (v)->data + (v)->len; it++)
 
 #define vec_release(v)                   \
 	do {                             \

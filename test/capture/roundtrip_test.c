@@ -147,10 +147,290 @@ static void test_every_type(void **state)
 	scratch_close(&c);
 }
 
+/* ---- interning ---- */
+
+static void test_numbers_are_equal_for_equal_input(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	uint32_t a, b;
+	struct record_object o = { .kind = OBJECT_PYTHON, .line = 1 };
+	struct record_frame frames[2] = { { 1, 10 }, { 1, 20 } };
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_bytes(c.w, "a\0b", 3, &a), 0);
+	assert_int_equal(capture_writer_bytes(c.w, "a\0b", 3, &b), 0);
+	assert_int_equal(a, b);
+	assert_int_equal(capture_writer_bytes(c.w, "a\0c", 3, &b), 0);
+	assert_int_not_equal(a, b);
+
+	assert_int_equal(capture_writer_object(c.w, &o, &a), 0);
+	o.id = 99; /* says nothing */
+	assert_int_equal(capture_writer_object(c.w, &o, &b), 0);
+	assert_int_equal(a, b);
+	o.build_id = (struct record_bytes){ "\1", 1 };
+	assert_int_equal(capture_writer_object(c.w, &o, &b), 0);
+	assert_int_not_equal(a, b);
+
+	assert_int_equal(capture_writer_stack(c.w, frames, 2, 0, &a), 0);
+	assert_int_equal(capture_writer_stack(c.w, frames, 2, 0, &b), 0);
+	assert_int_equal(a, b);
+	assert_int_equal(capture_writer_stack(c.w, frames, 2, STACK_ROOTED, &b), 0);
+	assert_int_not_equal(a, b);
+	assert_int_equal(capture_writer_stack(c.w, frames, 1, 0, &b), 0);
+	assert_int_not_equal(a, b);
+	scratch_close(&c);
+}
+
+static void test_what_was_not_given_out_is_refused(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	uint32_t id;
+	struct record_frame frame = { 7, 0 };
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_stack(c.w, &frame, 1, 0, &id), -EINVAL);
+	struct record rec = { .type = RECORD_INFO, .info = { .key = 1 } };
+	assert_int_equal(capture_writer_put(c.w, &rec), -EINVAL);
+	rec = (struct record){ .type = RECORD_SYNC, .sync = { .stack = 1 } };
+	assert_int_equal(capture_writer_put(c.w, &rec), -EINVAL);
+	rec = (struct record){ .type = RECORD_STRING };
+	assert_int_equal(capture_writer_put(c.w, &rec), -EINVAL);
+	rec = (struct record){ .type = RECORD_TYPE_COUNT };
+	assert_int_equal(capture_writer_put(c.w, &rec), -EINVAL);
+
+	/* Too large for any chunk; and afterwards all is as before. */
+	CLEANUP_FREE char *large = calloc(1, 600 << 10);
+	rec = (struct record){ .type = RECORD_CODE_OBJECT };
+	rec.code_object.part = (struct record_bytes){ large, 600 << 10 };
+	assert_int_equal(capture_writer_put(c.w, &rec), -E2BIG);
+	assert_string_equal(capture_writer_error(c.w), "");
+	rec = (struct record){ .type = RECORD_LOST, .lost = { .time_ns = 3, .count = 5 } };
+	assert_int_equal(capture_writer_put(c.w, &rec), 0);
+	scratch_read(&c);
+	assert_int_equal(capture_reader_next(c.r, &rec, NULL), 1);
+	assert_int_equal(rec.type, RECORD_LOST);
+	assert_int_equal(rec.lost.time_ns, 3);
+	assert_int_equal(rec.lost.count, 5);
+	assert_int_equal(capture_reader_next(c.r, &rec, NULL), 0);
+	scratch_close(&c);
+}
+
+/* ---- stacks ---- */
+
+static void next_of_type(struct scratch_capture *c, enum record_type type, struct record *ret)
+{
+	do
+		assert_int_equal(capture_reader_next(c->r, ret, NULL), 1);
+	while (ret->type != type);
+}
+
+/* Stacks that grow, shrink, share roots and do not; told back frame by frame. */
+static void test_stacks(void **state)
+{
+	(void)state;
+	enum {
+		STACKS = 200
+	};
+	struct scratch_capture c;
+	struct record_object o = { .kind = OBJECT_ANON };
+	struct record_frame frames[STACKS];
+	uint32_t object, id;
+	struct record rec;
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
+	for (uint32_t n = 0; n < STACKS; n++) {
+		for (uint32_t i = 0; i < n; i++)
+			frames[n - 1 - i] = (struct record_frame){
+				object, i < n / 2 ? i : UINT64_MAX - (uint64_t)n * i
+			};
+		assert_int_equal(capture_writer_stack(c.w, frames, n, n, &id), 0);
+		assert_int_equal(id, n + 1);
+	}
+	scratch_read(&c);
+	for (uint32_t n = 0; n < STACKS; n++) {
+		next_of_type(&c, RECORD_STACK, &rec);
+		assert_int_equal(rec.stack.id, n + 1);
+		assert_int_equal(rec.stack.flags, n);
+		assert_int_equal(rec.stack.count, n);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct record_frame *f = &rec.stack.frames[n - 1 - i];
+			assert_int_equal(f->object, object);
+			assert_true(f->offset == (i < n / 2 ? i : UINT64_MAX - (uint64_t)n * i));
+		}
+	}
+	scratch_close(&c);
+}
+
+static void test_endless_recursion_is_cut_at_the_root(void **state)
+{
+	(void)state;
+	enum {
+		DEEP = 5000,
+		KEPT = 4096
+	};
+	struct scratch_capture c;
+	struct record_object o = { .kind = OBJECT_ANON };
+	struct record_frame *frames = calloc(DEEP, sizeof(*frames));
+	uint32_t id;
+	struct record rec;
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_object(c.w, &o, &id), 0);
+	for (uint32_t i = 0; i < DEEP; i++)
+		frames[i] = (struct record_frame){ id, i };
+	assert_int_equal(capture_writer_stack(c.w, frames, DEEP, STACK_ROOTED | STACK_BY_COPY, &id),
+			 0);
+	scratch_read(&c);
+	next_of_type(&c, RECORD_STACK, &rec);
+	assert_int_equal(rec.stack.count, KEPT);
+	assert_int_equal(rec.stack.frames[0].offset, 0);
+	assert_int_equal(rec.stack.frames[KEPT - 1].offset, KEPT - 1);
+	assert_int_equal(rec.stack.flags,
+			 STACK_BY_COPY | STACK_CAUSE_TOO_DEEP << STACK_CAUSE_SHIFT);
+	free(frames);
+	scratch_close(&c);
+}
+
+/* ---- epochs ---- */
+
+/* Small epochs: every string and object is given out once, every stack's number is good, and one
+ * that was had in the epoch before still is. */
+static void test_epochs(void **state)
+{
+	(void)state;
+	enum {
+		SAMPLES = 3000
+	};
+	const struct capture_writer_options opt = { .chunk_bytes = 200, .epoch_bytes = 2000 };
+	struct scratch_capture c;
+	struct record rec;
+	uint32_t object, name, stack, late = 0;
+
+	scratch_open(&c, &opt);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		char text[32];
+		snprintf(text, sizeof(text), "function %u", i % 7);
+		assert_int_equal(capture_writer_string(c.w, text, &name), 0);
+		struct record_object o = { .kind = OBJECT_CXX, .name = name };
+		assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
+		struct record_frame frames[2] = { { object, i % 11 }, { 1, 5 } };
+		assert_int_equal(capture_writer_stack(c.w, frames, 2, i % 11, &stack), 0);
+		rec = (struct record){ .type = RECORD_CPU_SAMPLE };
+		/* Every other one uses the number had one sample before. */
+		rec.cpu_sample.stack = i % 2 ? late : stack;
+		rec.cpu_sample.cpu = i % 2 ? i - 1 : i;
+		assert_int_equal(capture_writer_put(c.w, &rec), 0);
+		late = stack;
+	}
+	scratch_read(&c);
+
+	VEC(uint64_t) offsets = { 0 }; /* by stack */
+	uint32_t samples = 0, strings = 0, objects = 0, stacks = 0;
+	while (capture_reader_next(c.r, &rec, NULL) > 0) {
+		strings += rec.type == RECORD_STRING;
+		objects += rec.type == RECORD_OBJECT;
+		if (rec.type == RECORD_STACK) {
+			stacks++;
+			assert_int_equal(rec.stack.count, 2);
+			while (offsets.len <= rec.stack.id)
+				assert_int_equal(vec_push(&offsets, UINT64_MAX), 0);
+			/* Never used again for another. */
+			assert_true(offsets.data[rec.stack.id] == UINT64_MAX);
+			offsets.data[rec.stack.id] = rec.stack.frames[0].offset;
+		} else if (rec.type == RECORD_CPU_SAMPLE) {
+			assert_true(rec.cpu_sample.stack < offsets.len);
+			assert_int_equal(offsets.data[rec.cpu_sample.stack],
+					 rec.cpu_sample.cpu % 11);
+			samples++;
+		}
+	}
+	assert_int_equal(samples, SAMPLES);
+	assert_int_equal(strings, 7);
+	assert_int_equal(objects, 7);
+	assert_true(stacks > 77 * 3); /* several epochs' worth */
+	assert_int_equal(capture_reader_damage(c.r).chunks, 0);
+	vec_release(&offsets);
+	scratch_close(&c);
+}
+
+/* ---- long things ---- */
+
+static void test_long_string_is_cut(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	struct record rec = { .type = RECORD_INFO };
+	size_t size = CAPTURE_STRING_MAX + 1;
+	char *text = malloc(size + 1);
+
+	memset(text, 'x', size);
+	text[size] = '\0';
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_string(c.w, text, &rec.info.key), 0);
+	assert_int_equal(capture_writer_string(c.w, text + 1, &rec.info.value), 0);
+	assert_int_equal(capture_writer_put(c.w, &rec), 0);
+	scratch_read(&c);
+	next_of_type(&c, RECORD_INFO, &rec);
+	const char *key = capture_reader_text(c.r, rec.info.key);
+	assert_int_equal(strlen(key), CAPTURE_STRING_MAX);
+	assert_string_equal(key + CAPTURE_STRING_MAX - 6, "x[cut]");
+	assert_string_equal(capture_reader_text(c.r, rec.info.value), text + 1);
+	free(text);
+	scratch_close(&c);
+}
+
+static void test_code_object_in_parts(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	size_t size = 2 * RECORD_PART_BYTES + 10, got = 0;
+	uint8_t *code = malloc(size);
+	uint32_t seed = 1, parts = 0;
+	struct record rec;
+	struct record_code_object o = { .id = 3, .kind = CODE_OBJECT_CUBIN };
+
+	for (size_t i = 0; i < size; i++) { /* does not compress */
+		seed = seed * 1664525 + 1013904223;
+		code[i] = (uint8_t)(seed >> 24);
+	}
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_code_object(c.w, &o, code, size), 0);
+	o.id = 4;
+	assert_int_equal(capture_writer_code_object(c.w, &o, NULL, 0), 0);
+	scratch_read(&c);
+	while (capture_reader_next(c.r, &rec, NULL) > 0) {
+		assert_int_equal(rec.type, RECORD_CODE_OBJECT);
+		parts++;
+		if (rec.code_object.id == 4) {
+			assert_int_equal(rec.code_object.total_bytes, 0);
+			continue;
+		}
+		assert_int_equal(rec.code_object.total_bytes, size);
+		assert_int_equal(rec.code_object.part_offset, got);
+		assert_memory_equal(rec.code_object.part.data, code + got,
+				    rec.code_object.part.size);
+		got += rec.code_object.part.size;
+	}
+	assert_int_equal(got, size);
+	assert_int_equal(parts, 4);
+	free(code);
+	scratch_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_type),
+		cmocka_unit_test(test_numbers_are_equal_for_equal_input),
+		cmocka_unit_test(test_what_was_not_given_out_is_refused),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_endless_recursion_is_cut_at_the_root),
+		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_long_string_is_cut),
+		cmocka_unit_test(test_code_object_in_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
