@@ -85,6 +85,8 @@ struct event_exit {
 /* Values of the `targets` map, by process id. */
 enum target_flag {
 	TARGET_INHERIT = 1 << 0, /* its children become targets when they are born */
+	TARGET_STARTING =
+		1 << 1, /* still the recorder's own code: nothing counts before its exec */
 };
 
 /* Events that did not reach the ring, by what and why: keys of the `losses` map. */

@@ -75,9 +75,12 @@ extern struct slots_map slots SEC(".maps");
 /* Wake the reader from this fill level on: a quarter of the ring. Set by the recorder. */
 extern const volatile __u64 wakeup_bytes;
 
+/* A target that is to be recorded now. */
 static __always_inline bool is_target(u32 pid)
 {
-	return bpf_map_lookup_elem(&targets, &pid) != NULL;
+	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
+
+	return flags && !(*flags & TARGET_STARTING);
 }
 
 static __always_inline void loss_add(u32 loss)

@@ -41,10 +41,12 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
 	struct event_exec event;
 
-	if (!is_target(pid))
+	if (!flags)
 		return 0;
+	*flags &= ~TARGET_STARTING;
 	event_begin(&event.header, EVENT_EXEC);
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
 	return 0;
@@ -58,7 +60,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct event_exit event;
 
-	if (!is_target(pid))
+	if (!bpf_map_lookup_elem(&targets, &pid))
 		return 0;
 	event_begin(&event.header, EVENT_EXIT);
 	/* do_exit() has taken this thread off the count before it comes here. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel tells about address spaces as they change: executable mappings, names, exec. One
+ * perf_event ring per CPU, for all processes; whose they are is for the caller to look at. Knows
+ * the format of perf_event_open(2), not who is a target.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum side_type {
+	SIDE_EXEC, /* the process has a new, still empty address space, and @text is its name */
+	SIDE_COMM, /* thread @tid is called @text now */
+	SIDE_MMAP, /* a mapping became executable */
+	SIDE_LOST, /* @lost records did not fit into the ring */
+};
+
+struct side_event {
+	uint64_t time_ns;
+	uint32_t type; /* enum side_type */
+	uint32_t pid, tid;
+	/* SIDE_MMAP */
+	uint64_t start, size, offset, inode;
+	uint32_t major, minor;
+	uint64_t lost;
+	/* Path, "[vdso]", "//anon", or name; borrowed. */
+	struct span text;
+};
+
+/* The body of one record: 1 and an event, 0 for a record that says nothing to us, -EBADMSG. */
+int side_event_parse(struct span record, struct side_event *ret, struct err *err);
+
+struct side_ring {
+	int fd;
+	uint8_t *pages; /* perf_event_mmap_page, then the data */
+	size_t size;    /* of the data, a power of two */
+};
+
+struct sideband {
+	VEC(struct side_ring) rings;
+	VEC(uint8_t) record; /* the one being looked at, out of the kernel's reach */
+	uint64_t malformed;
+};
+
+typedef int (*side_fn)(void *data, const struct side_event *event);
+
+/* Starts at once. */
+int sideband_open(struct sideband *ret, struct err *err);
+void sideband_close(struct sideband *s);
+DEFINE_CLEANUP_EMBEDDED(sideband_close, struct sideband)
+
+/* Give each event that is there to @fn, ring by ring; a negative value of it ends that. */
+int sideband_drain(struct sideband *s, side_fn fn, void *data);
