@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What addresses belong to: files mapped by targets, the kernel, the vDSO, memory without a file.
+ * A file is opened when it is first seen and its descriptor kept, so that containers, deleted files
+ * and processes that end do not matter later; that also pins its inode number, which identifies it.
+ * Knows no process table; each hit offset is remembered here for the symbols at the end.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "capture/writer.h"
+#include "collect/root.h"
+#include "elf/elf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct object {
+	enum object_kind kind;
+	uint32_t flags; /* enum object_flag */
+	uint32_t id;    /* of the capture, 0 before object_declare() */
+	int fd;         /* readable, -1: could not be opened */
+	int root;       /* number in struct roots: whose paths @path means */
+	char *path;     /* as the target sees it; "" for none */
+	uint64_t size;  /* of the file */
+	uint64_t device, inode;
+	uint32_t attempts;    /* to open it */
+	struct elf_file *elf; /* NULL: not one, or not openable */
+	struct elf_build_id build_id;
+	uint32_t code_object; /* of the capture */
+	uint32_t pid, ns_pid; /* OBJECT_ANON: whose */
+	uint32_t process;     /* OBJECT_ANON: of the capture */
+	struct hash hits;     /* offset -> how often */
+};
+
+/* What the kernel says of a mapped file. */
+struct object_place {
+	uint32_t pid;
+	uint64_t start, end;
+	uint32_t major, minor;
+	uint64_t inode; /* 0: no file */
+	struct span path;
+};
+
+/* One descriptor each; a PyTorch process has about 320. Later ones are not opened, and counted. */
+#define OBJECTS_MAX 65536
+
+struct objects {
+	struct roots roots;
+	struct strtab keys;          /* (device, inode) -> number */
+	VEC(struct object *) files;  /* by that number */
+	VEC(struct object *) others; /* kernel, vDSO, one for the JIT memory of each process */
+	struct object *kernel, *vdso;
+	uint64_t unopened;
+	/* Called once for each ELF file when it has been opened; may be NULL. */
+	void (*on_open)(void *data, struct object *object, const struct object_place *place);
+	void *data;
+};
+
+int objects_init(struct objects *o, struct err *err);
+void objects_release(struct objects *o);
+
+/* The object of a mapped place, a file being opened now if it is new. NULL for memory without a
+ * file, or with one that is no ELF file: JIT code, for which there is objects_anon(). */
+int objects_place(struct objects *o, const struct object_place *place, struct object **ret);
+/* One for memory without a file of the process @process of the capture. */
+int objects_anon(struct objects *o, uint32_t pid, uint32_t ns_pid, uint32_t process,
+		 struct object **ret);
+
+/*
+ * Where offset 0 of the object's address space lies for a mapping at @start of file offset @offset:
+ * address - bias is what frames store.
+ */
+uint64_t object_bias(const struct object *object, uint64_t start, uint64_t offset);
+
+/* Its number in the capture; the record is written on the first call. */
+int object_declare(struct object *object, struct capture_writer *w, uint32_t *ret);
