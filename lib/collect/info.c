@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/session_internal.h"
+
+#include "base/io.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t session_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static int put_info(struct session *s, const char *key, const char *value)
+{
+	struct record rec = { .type = RECORD_INFO };
+	int rc;
+
+	if ((rc = capture_writer_string(s->writer, key, &rec.info.key)) < 0 ||
+	    (rc = capture_writer_string(s->writer, value, &rec.info.value)) < 0)
+		return rc;
+	return capture_writer_put(s->writer, &rec);
+}
+
+static int put_header(struct session *s)
+{
+	struct record rec = { .type = RECORD_HEADER };
+	struct record_header *h = &rec.header;
+	struct utsname system;
+
+	if (uname(&system) < 0)
+		return -errno;
+	h->time_ns = s->start_ns;
+	h->realtime_ns = clock_ns(CLOCK_REALTIME);
+	h->frequency = s->sampler.frequency;
+	const struct {
+		uint32_t *field;
+		const char *text;
+	} strings[] = {
+		{ &h->tool, s->opt.tool },        { &h->source, "record" },
+		{ &h->host, system.nodename },    { &h->kernel, system.release },
+		{ &h->arch, system.machine },     { &h->command, s->opt.command_line },
+		{ &h->clock, "CLOCK_MONOTONIC" }, { &h->event, s->sampler.event },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+		int rc = capture_writer_string(s->writer, strings[i].text, strings[i].field);
+		if (rc < 0)
+			return rc;
+	}
+	return capture_writer_put(s->writer, &rec);
+}
+
+static void join(struct strbuf *b, char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		strbuf_printf(b, "%s%s", i ? " " : "", words[i]);
+}
+
+static int put_asked(struct session *s)
+{
+	struct strbuf text = { 0 };
+	int rc = 0;
+
+	if (s->opt.command) {
+		join(&text, s->opt.command);
+		rc = put_info(s, "asked.command", strbuf_text(&text));
+	}
+	if (rc >= 0 && s->opt.pid_count) {
+		strbuf_reset(&text);
+		for (size_t i = 0; i < s->opt.pid_count; i++)
+			strbuf_printf(&text, "%s%u", i ? "," : "", s->opt.pids[i]);
+		rc = put_info(s, "asked.pid", strbuf_text(&text));
+	}
+	if (rc >= 0 && s->opt.no_children)
+		rc = put_info(s, "asked.no-children", "1");
+	if (rc >= 0 && s->opt.no_stacks)
+		rc = put_info(s, "asked.call-graph", "none");
+	strbuf_release(&text);
+	return rc;
+}
+
+/* What this machine does not give us, as far as it is known before the start. */
+static int put_missing(struct session *s)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	int rc = 0;
+
+	if (s->sampler.has_no_pmu)
+		rc = put_info(s, "missing.cycles",
+			      "this machine has no CPU performance counters (usual in a virtual "
+			      "machine); CPU samples are of cpu-clock");
+	if (rc >= 0 && io_read_file("/proc/sys/kernel/kptr_restrict", 64, &text, &size) == 0 &&
+	    text[0] == '2')
+		rc = put_info(s, "missing.kernel-symbols",
+			      "kptr_restrict is 2: kernel functions have no names; mend it with "
+			      "'sysctl kernel.kptr_restrict=1'");
+	return rc;
+}
+
+int info_begin(struct session *s)
+{
+	int rc = put_header(s);
+
+	if (rc >= 0)
+		rc = put_asked(s);
+	if (rc >= 0)
+		rc = put_missing(s);
+	return rc < 0 ? rc : info_clock(s);
+}
+
+int info_clock(struct session *s)
+{
+	struct record rec = { .type = RECORD_CLOCK };
+
+	rec.clock.time_ns = session_now();
+	rec.clock.realtime_ns = clock_ns(CLOCK_REALTIME);
+	rec.clock.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+	return capture_writer_put(s->writer, &rec);
+}
+
+int info_end(struct session *s, const struct session_result *result)
+{
+	struct record rec = { .type = RECORD_END };
+
+	rec.end = (struct record_end){
+		.time_ns = session_now(),
+		.samples = result->samples,
+		.launches = result->launches,
+		.lost = result->lost_total,
+		.recorder_cpu_ns = result->recorder_ns,
+		.probe_ns = result->probe_ns + result->sample_ns,
+		.exit_status = result->exit_status,
+	};
+	return capture_writer_put(s->writer, &rec);
+}

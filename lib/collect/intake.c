@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/session_internal.h"
+
+#include "collect/describe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+int intake_add_target(struct session *s, uint32_t pid)
+{
+	uint64_t *ended = hash_get(&s->known, pid);
+
+	if (!ended || *ended != UINT64_MAX)
+		s->alive++;
+	return hash_set(&s->known, pid, UINT64_MAX);
+}
+
+static void target_ended(struct session *s, uint32_t pid, uint64_t time_ns)
+{
+	uint64_t *ended = hash_get(&s->known, pid);
+
+	if (ended && *ended == UINT64_MAX) {
+		*ended = time_ns;
+		s->alive--;
+	}
+}
+
+/* @pid has a new image: what it is can be read now, and perhaps not when the event's turn comes. */
+static int add_command(struct session *s, uint32_t pid, uint64_t time_ns)
+{
+	CLEANUP_FREE char *command = process_command(pid);
+	CLEANUP_FREE char *cgroup = process_cgroup(pid);
+	size_t command_size = command ? strlen(command) + 1 : 1;
+	size_t cgroup_size = cgroup ? strlen(cgroup) + 1 : 1;
+	size_t size = sizeof(struct item_command) + command_size + cgroup_size;
+
+	if (!command && !cgroup)
+		return 0;
+	CLEANUP_FREE struct item_command *item = calloc(1, size);
+	if (!item)
+		return -ENOMEM;
+	item->pid = pid;
+	item->cgroup_offset = (uint32_t)command_size;
+	memcpy(item->text, command ? command : "", command_size);
+	memcpy(item->text + command_size, cgroup ? cgroup : "", cgroup_size);
+	return order_add(&s->order, time_ns, ITEM_COMMAND, item, (uint32_t)size);
+}
+
+/* From our programs, which tell of targets only. */
+static int on_event(void *data, const struct event_header *event)
+{
+	struct session *s = data;
+	int rc = 0;
+
+	switch ((enum event_type)event->type) {
+	case EVENT_FORK:
+		rc = intake_add_target(s, ((const struct event_fork *)event)->child_pid);
+		break;
+	case EVENT_EXEC:
+		rc = add_command(s, event->pid, event->time_ns);
+		break;
+	case EVENT_EXIT:
+		if (((const struct event_exit *)event)->is_last)
+			target_ended(s, event->pid, event->time_ns);
+		break;
+	case EVENT_SAMPLE:
+	case EVENT_PROBE:
+		break;
+	}
+	return rc < 0 ? rc : order_add(&s->order, event->time_ns, ITEM_EVENT, event, event->size);
+}
+
+int intake_open_ring(struct session *s, struct err *err)
+{
+	return ring_open(&s->ring, &s->programs, on_event, s, err);
+}
+
+struct staged {
+	VEC(uint8_t) bytes;
+	VEC(size_t) items;
+};
+
+/* From the kernel's side-band, which tells of all processes: whose it is is known when the ring of
+ * our programs has been looked at too, as a fork is told there before the child does anything. */
+static int on_side(void *data, const struct side_event *event)
+{
+	struct staged *staged = data;
+	size_t size = sizeof(struct item_side) + event->text.size;
+	size_t padded = (size + 7) & ~(size_t)7;
+	struct item_side item = { .event = *event, .text_size = event->text.size };
+
+	if (vec_reserve(&staged->bytes, staged->bytes.len + padded) < 0 ||
+	    vec_push(&staged->items, staged->bytes.len) < 0)
+		return -ENOMEM;
+	uint8_t *at = staged->bytes.data + staged->bytes.len;
+	memcpy(at, &item, sizeof(item));
+	if (event->text.size)
+		memcpy(at + sizeof(item), event->text.data, event->text.size);
+	staged->bytes.len += padded;
+	return 0;
+}
+
+static int open_mapping(struct session *s, struct item_side *item)
+{
+	const struct side_event *e = &item->event;
+	struct object_place place = {
+		.pid = e->pid,
+		.start = e->start,
+		.end = e->start + e->size,
+		.major = e->major,
+		.minor = e->minor,
+		.inode = e->inode,
+		.path = span_of(item->text, item->text_size),
+	};
+
+	return objects_place(&s->objects, &place, &item->object);
+}
+
+static int add_side(struct session *s, struct item_side *item)
+{
+	const struct side_event *e = &item->event;
+
+	if (e->type == SIDE_LOST) {
+		s->losses.now[LOSS_MAPPING_RING_FULL] += e->lost;
+		return 0;
+	}
+	const uint64_t *ended = hash_get(&s->known, e->pid);
+	if (!ended || *ended < e->time_ns)
+		return 0;
+	if (e->type == SIDE_MMAP) {
+		int rc = open_mapping(s, item);
+		if (rc < 0)
+			return rc;
+	}
+	return order_add(&s->order, e->time_ns, ITEM_SIDE, item,
+			 (uint32_t)(sizeof(*item) + item->text_size));
+}
+
+int intake_drain(struct session *s)
+{
+	struct staged staged = { 0 };
+
+	int rc = sideband_drain(&s->sideband, on_side, &staged);
+	if (rc >= 0)
+		rc = ring_drain(s->ring);
+	for (size_t i = 0; rc >= 0 && i < staged.items.len; i++)
+		rc = add_side(s, (void *)(staged.bytes.data + staged.items.data[i]));
+	vec_release(&staged.bytes);
+	vec_release(&staged.items);
+	return rc < 0 ? rc : 0;
+}

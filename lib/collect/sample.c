@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/sample.h"
+
+#include "collect/ring.h"
+
+#include <errno.h>
+
+/* Remember the offset for the symbols at the end, and give the frame. */
+static int frame_of(struct samples *s, const struct object *found, uint64_t offset,
+		    struct record_frame *ret)
+{
+	/* Mappings are const so that only this place and the process table change objects. */
+	struct object *object = (struct object *)(uintptr_t)found;
+	uint64_t *hits = hash_get(&object->hits, offset);
+
+	if (hits)
+		(*hits)++;
+	else if (hash_set(&object->hits, offset, 1) < 0)
+		return -ENOMEM;
+	ret->offset = offset;
+	return object_declare(object, s->writer, &ret->object);
+}
+
+static const struct mapping *find_mapping(struct samples *s, struct process *process,
+					  uint64_t address, uint64_t time_ns)
+{
+	const struct mapping *mapping = mappings_find(&process->mappings, address);
+
+	if (mapping || process_read_maps(s->processes, process, time_ns) < 0)
+		return mapping;
+	return mappings_find(&process->mappings, address);
+}
+
+/*
+ * User frames into s->frames from @count on. What stands in the stack of a caller is where it goes
+ * on; one byte before that lies in the call, which is what is looked up and shown.
+ */
+static int user_frames(struct samples *s, struct process *process, const struct event_stack *stack,
+		       uint64_t time_ns, uint32_t *count)
+{
+	for (uint32_t i = 0; i < stack->user_count; i++) {
+		uint64_t address = stack->ips[stack->skip + i] - (i > 0);
+		const struct mapping *mapping = find_mapping(s, process, address, time_ns);
+		const struct object *object = mapping ? mapping->object : NULL;
+		uint64_t offset = mapping ? address - mapping->bias : address;
+		if (!object) {
+			s->unknown++;
+			/* Frame pointers lead anywhere in code that uses the register otherwise: no
+			 * code, no caller. */
+			if (i > 0 && !(stack->flags & EVENT_STACK_BY_TABLE))
+				return 0;
+			int rc = process_anon(s->processes, process, &object);
+			if (rc < 0)
+				return rc;
+		}
+		int rc = frame_of(s, object, offset, &s->frames[*count]);
+		if (rc < 0)
+			return rc;
+		(*count)++;
+	}
+	return 0;
+}
+
+static int kernel_frames(struct samples *s, const struct event_stack *stack, uint32_t *count)
+{
+	const __u64 *ips = &stack->ips[stack->skip + stack->user_count];
+
+	for (uint32_t i = 0; i < stack->kernel_count; i++) {
+		int rc = frame_of(s, s->objects->kernel, ips[i] - (i > 0), &s->frames[*count]);
+		if (rc < 0)
+			return rc;
+		(*count)++;
+	}
+	return 0;
+}
+
+int sample_stack(struct samples *s, struct process *process, const struct event_stack *stack,
+		 uint64_t time_ns, uint32_t *ret)
+{
+	uint32_t count = 0, flags = (uint32_t)stack->status << STACK_CAUSE_SHIFT;
+
+	if (stack->flags & EVENT_STACK_ROOTED)
+		flags = STACK_ROOTED;
+	if (stack->flags & EVENT_STACK_BY_TABLE)
+		flags |= STACK_BY_TABLE;
+	int rc = kernel_frames(s, stack, &count);
+	if (rc < 0)
+		return rc;
+	rc = user_frames(s, process, stack, time_ns, &count);
+	if (rc < 0)
+		return rc;
+	return capture_writer_stack(s->writer, s->frames, count, flags, ret);
+}
+
+int sample_take(struct samples *s, const struct event_sample *event)
+{
+	const struct event_header *header = &event->header;
+	struct record rec = { .type = RECORD_CPU_SAMPLE };
+	struct thread *thread;
+	int rc;
+
+	rec.cpu_sample = (struct record_cpu_sample){
+		.time_ns = header->time_ns,
+		.cpu = header->cpu,
+		.flags = event->flags & EVENT_SAMPLE_IN_KERNEL ? CPU_SAMPLE_IN_KERNEL : 0,
+		.weight = 1,
+	};
+	if ((rc = thread_get(s->processes, header->pid, header->tid, header->time_ns, &thread)) < 0)
+		return rc;
+	if ((rc = thread_declare(s->processes, thread, &rec.cpu_sample.thread)) < 0)
+		return rc;
+	if ((rc = sample_stack(s, thread->process, event_stack(header), header->time_ns,
+			       &rec.cpu_sample.stack)) < 0)
+		return rc;
+	s->count++;
+	return capture_writer_put(s->writer, &rec);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/session_internal.h"
+
+#include "collect/pocl.h"
+#include "collect/symbols.h"
+#include "collect/target.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* One descriptor is kept for each file that a target maps. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* A file of a target has been opened for the first time. */
+static void on_open_object(void *data, struct object *object, const struct object_place *place)
+{
+	struct session *s = data;
+
+	(void)place;
+	if (object->flags & OBJECT_HOLDS_DEVICE_CODE)
+		(void)pocl_keep(object, ++s->last_number, s->writer);
+}
+
+static int open_kernel_side(struct session *s, struct err *err)
+{
+	struct programs_options opt = {
+		.ring_bytes = s->opt.ring_bytes,
+		.no_stacks = s->opt.no_stacks,
+	};
+	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
+	int rc;
+
+	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
+	    (rc = intake_open_ring(s, err)) < 0 || (rc = sideband_open(&s->sideband, err)) < 0)
+		return rc;
+	return sampler_open(&s->sampler, s->opt.event, frequency, err);
+}
+
+static int open_writer(struct session *s, struct err *err)
+{
+	struct capture_writer_options opt = { .path = s->opt.output, .fd = -1 };
+
+	return capture_writer_open(&s->writer, &opt, err);
+}
+
+int session_open(struct session **ret, const struct session_options *opt, struct err *err)
+{
+	CLEANUP(session_free) struct session *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "no memory for the session");
+	s->opt = *opt;
+	raise_descriptor_limit();
+	if ((rc = open_writer(s, err)) < 0 || (rc = objects_init(&s->objects, err)) < 0)
+		return rc;
+	s->objects.on_open = on_open_object;
+	s->objects.data = s;
+	processes_init(&s->processes, s->writer, &s->objects);
+	s->processes.rank = (uint32_t)(opt->rank + 1);
+	s->samples.writer = s->writer;
+	s->samples.processes = &s->processes;
+	s->samples.objects = &s->objects;
+	rc = open_kernel_side(s, err);
+	if (rc < 0)
+		return rc;
+	*ret = TAKE(s);
+	return 0;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	sampler_close(&s->sampler);
+	command_close(&s->command);
+	sideband_close(&s->sideband);
+	ring_close(s->ring);
+	programs_close(&s->programs);
+	order_release(&s->order);
+	processes_release(&s->processes);
+	objects_release(&s->objects);
+	hash_release(&s->known);
+	capture_writer_free(s->writer);
+	free(s);
+}
+
+static int on_target(void *data, uint32_t pid)
+{
+	struct session *s = data;
+	struct process *process;
+
+	int rc = intake_add_target(s, pid);
+	return rc < 0 ? rc : process_get(&s->processes, pid, session_now(), &process);
+}
+
+static int add_command(struct session *s, struct err *err)
+{
+	uint32_t flags = TARGET_STARTING | (s->opt.no_children ? 0 : TARGET_INHERIT);
+
+	int rc = command_fork(&s->command, s->opt.command, s->opt.environment, err);
+	if (rc < 0)
+		return rc;
+	rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);
+	if (rc < 0)
+		return rc;
+	rc = intake_add_target(s, (uint32_t)s->command.pid);
+	return rc < 0 ? err_set(err, rc, "no memory for the command") : 0;
+}
+
+static int write_failed(struct session *s, int code, struct err *err)
+{
+	const char *text = capture_writer_error(s->writer);
+
+	if (*text)
+		return err_set(err, -EINVAL, "%s", text);
+	return err_set(err, code, "cannot write the capture");
+}
+
+int session_start(struct session *s, bool *ret_command_failed, struct err *err)
+{
+	int rc;
+
+	*ret_command_failed = false;
+	s->start_ns = s->second_ns = session_now();
+	if ((rc = info_begin(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0)
+		return write_failed(s, rc, err);
+	if (s->opt.command)
+		rc = add_command(s, err);
+	else
+		rc = targets_add(&s->programs, s->opt.pids, s->opt.pid_count, s->opt.no_children,
+				 on_target, s, err);
+	if (rc < 0 || (rc = sampler_start(&s->sampler, &s->programs, err)) < 0)
+		return rc;
+	if (s->opt.command) {
+		rc = command_start(&s->command, s->opt.command[0], err);
+		if (rc < 0) {
+			*ret_command_failed = true;
+			return rc;
+		}
+	}
+	rc = capture_writer_commit(s->writer, err);
+	return rc;
+}
+
+int session_count_losses(struct session *s)
+{
+	int rc = programs_losses(&s->programs, s->losses.now);
+
+	s->losses.now[LOSS_MAPPING_LIMIT] = s->processes.unknown_mappings;
+	s->losses.now[LOSS_OBJECT_UNOPENED] = s->objects.unopened;
+	s->losses.now[LOSS_MALFORMED] = ring_malformed(s->ring) + s->sideband.malformed;
+	return rc;
+}
+
+static uint64_t cpu_time_ns(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+static int fill_result(struct session *s, struct session_result *ret)
+{
+	struct cost_total costs[COST_COUNT];
+	struct capture_writer_stats stats = capture_writer_stats(s->writer);
+
+	int rc = programs_costs(&s->programs, costs);
+	if (rc < 0)
+		return rc;
+	command_poll(&s->command);
+	*ret = (struct session_result){
+		.end = s->end,
+		.exit_status = command_exit_status(&s->command),
+		.event = s->sampler.event,
+		.bytes = stats.bytes,
+		.raw_bytes = stats.raw_bytes,
+		.samples = s->samples.count,
+		.launches = s->launches,
+		.lost_samples = losses_samples(&s->losses),
+		.lost_total = losses_total(&s->losses),
+		.late = s->order.late,
+		.wall_ns = session_now() - s->start_ns,
+		.recorder_ns = cpu_time_ns(),
+		.sample_ns = costs[COST_SAMPLE].time_ns,
+		.sample_runs = costs[COST_SAMPLE].runs,
+		.probe_ns = costs[COST_PROBE].time_ns,
+		.probe_runs = costs[COST_PROBE].runs,
+	};
+	memcpy(ret->lost, s->losses.now, sizeof(ret->lost));
+	snprintf(ret->write_error, sizeof(ret->write_error), "%s", capture_writer_error(s->writer));
+	return 0;
+}
+
+/* Everything that is still in the rings, and the closing records. */
+static int finish_file(struct session *s, struct session_result *result)
+{
+	int rc;
+
+	if ((rc = intake_drain(s)) < 0 || (rc = take_until(s, UINT64_MAX)) < 0 ||
+	    (rc = session_count_losses(s)) < 0 ||
+	    (rc = losses_report(&s->losses, s->writer, session_now())) < 0 ||
+	    (rc = info_clock(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0 ||
+	    (rc = symbols_write(s)) < 0 || (rc = fill_result(s, result)) < 0 ||
+	    (rc = info_end(s, result)) < 0)
+		return rc;
+	return capture_writer_flush(s->writer);
+}
+
+int session_stop(struct session *s, struct session_result *ret, struct err *err)
+{
+	struct session_result result = { 0 };
+	int rc = s->write_error;
+
+	sampler_close(&s->sampler);
+	if (rc == 0)
+		rc = finish_file(s, &result);
+	if (rc < 0 && !*capture_writer_error(s->writer))
+		return err_set(err, rc, "cannot finish the capture");
+	if (rc < 0)
+		s->end = SESSION_WRITE_ERROR;
+	rc = fill_result(s, &result);
+	if (rc < 0)
+		return err_set(err, rc, "cannot read the programs' counters");
+	*ret = result;
+	return 0;
+}
+
+enum session_end session_end(const struct session *s)
+{
+	return s->end;
+}
+
+void session_signal_command(struct session *s, int signal)
+{
+	command_signal(&s->command, signal);
+}
+
+int session_wait_command(struct session *s)
+{
+	return command_wait(&s->command);
+}

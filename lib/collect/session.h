@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One recording, from the options to the finished file: open, start, loop, stop, in that order. Says
+ * nothing to the user; what there is to say is in the result.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "collect/losses.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct session;
+
+struct session_options {
+	const char *tool;         /* "accel-prof 0.1.0" */
+	const char *command_line; /* of the recorder itself, for the header */
+	const char *output;       /* file, or "-" */
+
+	/* What to record: a command, or processes with what descends from them. */
+	char *const *command;
+	const char *const *environment; /* "KEY=VALUE" for the command, up to a NULL; or NULL */
+	const uint32_t *pids;
+	size_t pid_count;
+	bool no_children;
+	int64_t rank; /* of a distributed job, for the processes; -1: none */
+
+	const char *event;  /* "cycles", "cpu-clock"; NULL: what there is */
+	uint64_t frequency; /* 0: SAMPLER_FREQUENCY */
+	bool no_stacks;
+
+	uint64_t duration_ns, max_bytes; /* 0: no limit */
+	uint64_t ring_bytes;             /* 0: PROGRAMS_RING_BYTES */
+	uint64_t line_budget_ns;         /* for source lines of host code at the end */
+	int stop_fd;                     /* recording ends when it is readable */
+};
+
+enum session_end {
+	SESSION_STOPPED, /* by stop_fd */
+	SESSION_COMMAND_ENDED,
+	SESSION_TARGETS_ENDED,
+	SESSION_DURATION,
+	SESSION_MAX_SIZE,
+	SESSION_WRITE_ERROR, /* the text is in `write_error` */
+};
+
+struct session_result {
+	enum session_end end;
+	int exit_status; /* of the command, as a shell gives it; -1: none, or still running */
+	const char *event;
+	uint64_t bytes, raw_bytes;
+	uint64_t samples, launches;
+	uint64_t lost[LOSS_ALL_COUNT];
+	uint64_t lost_samples, lost_total;
+	uint64_t late;                 /* events handled out of order */
+	uint64_t wall_ns, recorder_ns; /* time of the recording; CPU time that the recorder took */
+	uint64_t sample_ns, probe_ns;  /* CPU time that our programs took in the targets */
+	uint64_t sample_runs, probe_runs;
+	char write_error[256];
+};
+
+/* -ESRCH, -EPERM and the like: the text says what to do. Nothing is left behind on failure. */
+int session_open(struct session **ret, const struct session_options *opt, struct err *err);
+void session_free(struct session *s);
+DEFINE_CLEANUP(session_free, struct session *)
+
+/*
+ * Arm everything and let the command run; the file gets its name. -ENOENT or another error of exec
+ * with @ret_command_failed set: the command could not be run.
+ */
+int session_start(struct session *s, bool *ret_command_failed, struct err *err);
+/* Record until something ends it. */
+int session_loop(struct session *s, struct err *err);
+/* Why it ended. */
+enum session_end session_end(const struct session *s);
+/* Names of what was hit, END record, file closed. */
+int session_stop(struct session *s, struct session_result *ret, struct err *err);
+
+/* Send the command, if there is one and it runs, a signal; wait until it has ended. */
+void session_signal_command(struct session *s, int signal);
+int session_wait_command(struct session *s);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a session share: its parts, and the way of an event through them. */
+#pragma once
+
+#include "base/hash.h"
+#include "capture/writer.h"
+#include "collect/command.h"
+#include "collect/object.h"
+#include "collect/order.h"
+#include "collect/process.h"
+#include "collect/programs.h"
+#include "collect/ring.h"
+#include "collect/sample.h"
+#include "collect/sampler.h"
+#include "collect/session.h"
+#include "collect/sideband.h"
+
+struct session {
+	struct session_options opt;
+	struct capture_writer *writer;
+	struct objects objects;
+	struct processes processes;
+	struct samples samples;
+	struct programs programs;
+	struct sideband sideband;
+	struct sampler sampler;
+	struct command command;
+	struct ring *ring;
+	struct order order;
+	struct losses losses;
+
+	/* Targets by pid -> when they ended, UINT64_MAX while they live: whose side-band records
+	 * count. Kept by intake.c, ahead of `processes`, which follows in order of time. */
+	struct hash known;
+	uint64_t alive;
+
+	uint32_t last_number; /* given to CODE_OBJECT and accelerator records */
+	uint64_t last_correlation;
+	uint64_t launches;
+	uint64_t start_ns, second_ns; /* of the recording; of the last once-a-second work */
+	int write_error;
+	enum session_end end;
+};
+
+uint64_t session_now(void);
+/* Bring the counts of losses up to date. */
+int session_count_losses(struct session *s);
+
+/*
+ * intake.c: look at all rings. What must not wait is done at once (files are opened before they can
+ * be deleted, libraries probed); everything goes into `order`.
+ */
+int intake_open_ring(struct session *s, struct err *err);
+int intake_drain(struct session *s);
+int intake_add_target(struct session *s, uint32_t pid);
+
+/* take.c: handle what is due, in order of time. */
+int take_until(struct session *s, uint64_t until_ns);
+
+/* info.c: records about the recording. */
+int info_begin(struct session *s);
+int info_clock(struct session *s);
+int info_end(struct session *s, const struct session_result *result);
+
+/* Kinds of items in `order`; of equal times the first is first. */
+enum item_kind {
+	ITEM_SIDE,    /* struct item_side */
+	ITEM_COMMAND, /* struct item_command */
+	ITEM_EVENT,   /* struct event_header and what belongs to it */
+};
+
+struct item_side {
+	struct side_event event; /* `text` is void: the bytes stand behind the struct */
+	struct object *object;   /* SIDE_MMAP: what is mapped; NULL: memory without a file */
+	size_t text_size;
+	char text[];
+};
+
+/* After an exec: what the process is now. Two strings, each with its NUL. */
+struct item_command {
+	uint32_t pid;
+	uint32_t cgroup_offset; /* in text */
+	char text[];
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/session_internal.h"
+
+#include <errno.h>
+
+static int take_side(struct session *s, const struct item_side *item)
+{
+	const struct side_event *e = &item->event;
+	struct span text = span_of(item->text, item->text_size);
+
+	switch ((enum side_type)e->type) {
+	case SIDE_EXEC:
+		return process_exec(&s->processes, e->pid, text, e->time_ns);
+	case SIDE_COMM:
+		return thread_rename(&s->processes, e->pid, e->tid, text, e->time_ns);
+	case SIDE_MMAP:
+		return process_map(&s->processes, e->pid, e->start, e->start + e->size, e->offset,
+				   item->object, e->time_ns);
+	case SIDE_LOST:
+		break;
+	}
+	return 0;
+}
+
+static int take_fork(struct session *s, const struct event_fork *e)
+{
+	return process_fork(&s->processes, e->header.pid, e->header.tid, e->child_pid, e->child_tid,
+			    e->header.time_ns);
+}
+
+static int take_exit(struct session *s, const struct event_exit *e)
+{
+	process_exit(&s->processes, e->header.pid, e->header.tid, e->is_last, e->header.time_ns);
+	return 0;
+}
+
+static int take_event(struct session *s, const struct event_header *e)
+{
+	switch ((enum event_type)e->type) {
+	case EVENT_SAMPLE:
+		return sample_take(&s->samples, (const struct event_sample *)e);
+	case EVENT_FORK:
+		return take_fork(s, (const struct event_fork *)e);
+	case EVENT_EXIT:
+		return take_exit(s, (const struct event_exit *)e);
+	case EVENT_EXEC: /* the side-band has told it before the new image's mappings */
+	case EVENT_PROBE:
+		break;
+	}
+	return 0;
+}
+
+int take_until(struct session *s, uint64_t until_ns)
+{
+	struct order_item item;
+	void *bytes;
+	int rc = 0;
+
+	while (rc >= 0 && order_next(&s->order, until_ns, &item, &bytes)) {
+		const struct item_command *command = bytes;
+		switch ((enum item_kind)item.kind) {
+		case ITEM_SIDE:
+			rc = take_side(s, bytes);
+			break;
+		case ITEM_COMMAND:
+			rc = process_describe(&s->processes, command->pid, command->text,
+					      command->text + command->cgroup_offset);
+			break;
+		case ITEM_EVENT:
+			rc = take_event(s, bytes);
+			break;
+		}
+	}
+	return rc < 0 ? rc : order_compact(&s->order);
+}
