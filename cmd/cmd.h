@@ -16,4 +16,5 @@ enum cmd_status {
 };
 
 int cmd_dump(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording for real: shares of CPU time against what the workload says of itself, processes that
+fork, exec and load libraries while they are recorded, and every way in which a recording ends."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections import Counter
+
+from command import PROGRAM, run
+
+SPLIT = os.path.join(os.environ['WORKLOAD_DIR'], 'split')
+
+
+def functions(path):
+    """[(start, end, name)] of the functions in an ELF file, by nm."""
+    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True, check=True).stdout
+    found = []
+    for line in out.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[2] in 'tT':
+            start = int(words[0], 16)
+            found.append((start, start + int(words[1], 16), words[3]))
+    return found
+
+
+class Capture:
+    """What 'accel-prof dump' shows of a file, as far as these tests look at it."""
+
+    def __init__(self, path):
+        done = run('dump', '-i', path)
+        self.status, self.text = done.returncode, done.stdout
+        self.stacks, self.samples, self.threads, self.processes = {}, [], {}, {}
+        for line in done.stdout.splitlines():
+            kind, _, rest = line.partition(' ')
+            if kind == 'STACK':
+                self.stacks[self.field(rest, 'id')] = re.findall(
+                    r'\d+:"([^"]*)"\+0x([0-9a-f]+)', rest)
+            elif kind == 'CPU_SAMPLE':
+                stack = self.stacks[self.field(rest, 'stack')]
+                self.samples.append((self.field(rest, 'thread'), stack))
+            elif kind == 'THREAD':
+                self.threads[self.field(rest, 'id')] = (
+                    self.field(rest, 'process'), re.search(r'name=\d+:"([^"]*)"', rest)[1])
+            elif kind == 'PROCESS':
+                self.processes[self.field(rest, 'id')] = rest
+
+    @staticmethod
+    def field(text, name):
+        return int(re.search(rf'\b{name}=(\d+)', text)[1])
+
+    def by_function(self, path):
+        """How many samples have each function of the file at @path in their stack."""
+        table = functions(path)
+        name = os.path.basename(path)
+        count = Counter()
+        for _, stack in self.samples:
+            offsets = [int(offset, 16) for module, offset in stack if module == name]
+            count.update({f for start, end, f in table
+                          if any(start <= offset < end for offset in offsets)})
+        return count
+
+
+def truth(output):
+    """The share of often() as the workload measured it."""
+    times = dict(re.findall(r'^(often|seldom) (\d+)$', output, re.MULTILINE))
+    return int(times['often']) / (int(times['often']) + int(times['seldom']))
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+
+    def record(self, *args, **kwargs):
+        return run('record', '-o', self.data, *args, **kwargs)
+
+    def check_share(self, capture, output, burner='burn'):
+        """The share is binomial: 4 standard deviations, and half a point for edges."""
+        count = capture.by_function(SPLIT)
+        both = count['often'] + count['seldom']
+        share = truth(output)
+        self.assertGreater(both, 100)
+        self.assertAlmostEqual(count['often'] / both, share,
+                               delta=4 * (share * (1 - share) / both) ** 0.5 + 0.005)
+        return count
+
+    def test_share(self):
+        done = self.record('-F', '999', '--', SPLIT, 'plain', '1000')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r'(?m)^\[ accel-prof record: Captured and wrote '
+                                      r'\d+\.\d{3} MB \S+ \([\d,]+ samples\) \]$')
+        self.assertNotIn('Lost', done.stderr)
+        capture = Capture(self.data)
+        self.assertEqual(capture.status, 0)
+        count = self.check_share(capture, done.stdout)
+        # Every stack of the busy loop goes all the way up.
+        self.assertGreaterEqual(count['main'], 0.99 * count['burn'])
+        self.assertEqual(os.stat(self.data).st_mode & 0o777, 0o600)
+
+    def test_shell_and_fork(self):
+        """The caller of the recorded program is a shell; its child burns the time."""
+        done = self.record('-F', '999', '--', 'sh', '-c', f'{SPLIT} fork 800; exit 7')
+        self.assertEqual(done.returncode, 7, done.stderr)
+        capture = Capture(self.data)
+        self.check_share(capture, done.stdout)
+        busy = Counter(capture.threads[thread][0] for thread, _ in capture.samples)
+        child = capture.processes[busy.most_common(1)[0][0]]
+        self.assertIn('comm=', child)
+        parent = capture.processes[Capture.field(child, 'parent')]
+        self.assertIn('"split"', parent)
+        grandparent = capture.processes[Capture.field(parent, 'parent')]
+        self.assertIn('"sh"', grandparent)
+
+    def test_no_children(self):
+        done = self.record('-F', '999', '--no-children', '--', SPLIT, 'fork', '300')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(Capture(self.data).by_function(SPLIT)['burn'], 5)
+
+    def test_threads(self):
+        done = self.record('-F', '999', '--', SPLIT, 'threads', '500')
+        capture = Capture(self.data)
+        self.check_share(capture, done.stdout)
+        busy = Counter(capture.threads[thread][1] for thread, _ in capture.samples)
+        for number in range(4):
+            self.assertGreater(busy[f'often-{number}'], 20)
+
+    def test_late_library(self):
+        done = self.record('-F', '999', '--', SPLIT, 'late', '500')
+        capture = Capture(self.data)
+        self.check_share(capture, done.stdout)
+        late = os.path.join(os.path.dirname(SPLIT), 'late.so')
+        self.assertGreater(capture.by_function(late)['late_burn'], 100)
+
+    def test_running_process(self):
+        with subprocess.Popen([SPLIT, 'threads', '3000'], stdout=subprocess.DEVNULL) as process:
+            time.sleep(0.2)
+            done = self.record('-F', '999', '-p', str(process.pid), '--duration', '0.5')
+            process.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        capture = Capture(self.data)
+        count = capture.by_function(SPLIT)
+        self.assertGreater(count['burn'], 100)
+        self.assertGreaterEqual(count['work'], 0.99 * count['burn'])
+        names = {name for _, name in capture.threads.values()}
+        self.assertIn('often-3', names)
+
+    def test_target_ends_or_is_killed(self):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with subprocess.Popen([SPLIT, 'plain', '20000'], stdout=subprocess.DEVNULL) as process:
+                with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-p',
+                                       str(process.pid)], stderr=subprocess.PIPE,
+                                      text=True) as recorder:
+                    time.sleep(0.7)
+                    process.send_signal(how)
+                    _, told = recorder.communicate(timeout=20)
+            self.assertEqual(recorder.returncode, 0, told)
+            capture = Capture(self.data)
+            self.assertEqual(capture.status, 0)
+            self.assertGreater(capture.by_function(SPLIT)['burn'], 20)
+
+    def test_status_is_the_commands(self):
+        self.assertEqual(self.record('--', 'true').returncode, 0)
+        self.assertEqual(self.record('--', 'sh', '-c', 'exit 3').returncode, 3)
+        self.assertEqual(self.record('--', 'sh', '-c', 'kill -9 $$').returncode, 137)
+        self.assertEqual(self.record('--', 'sh', '-c', 'kill -TERM $$').returncode, 143)
+
+    def test_command_that_cannot_run(self):
+        """And an older recording stays what it was."""
+        self.assertEqual(self.record('--', 'true').returncode, 0)
+        with open(self.data, 'rb') as file:
+            before = file.read()
+        done = self.record('--', '/no/such/command')
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual(done.stderr, "accel-prof: cannot run '/no/such/command': No such file or "
+                                      "directory\n")
+        done = self.record('--', '/etc/passwd')
+        self.assertEqual(done.returncode, 126)
+        self.assertIn("cannot run '/etc/passwd': Permission denied", done.stderr)
+        with open(self.data, 'rb') as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(os.listdir(self.folder), ['a.data'])
+
+    def test_no_such_process(self):
+        done = self.record('-p', '999999')
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, 'accel-prof: no process 999999 to record: No such process\n')
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_usage(self):
+        for args in ([], ['-p', 'x', '--', 'true'], ['-p', '1'] + ['--', 'true'], ['-F', '0', 'true'],
+                     ['--duration', 'x', 'true'], ['-o', '%z', 'true']):
+            done = run('record', *args, cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (129, ''), args)
+
+    def test_interrupt(self):
+        """The file is complete, and the command has been told to end too."""
+        for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '--', SPLIT,
+                                   'plain', '20000'], stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, text=True) as recorder:
+                time.sleep(0.7)
+                recorder.send_signal(how)
+                _, told = recorder.communicate(timeout=20)
+            self.assertEqual(recorder.returncode, status, told)
+            capture = Capture(self.data)
+            self.assertEqual(capture.status, 0)
+            self.assertGreater(capture.by_function(SPLIT)['burn'], 20)
+
+    def test_killed_recorder(self):
+        """What was there until the last second is readable, and it is said that the end is missing."""
+        with subprocess.Popen([SPLIT, 'plain', '20000'], stdout=subprocess.DEVNULL) as process:
+            recorder = subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-p',
+                                         str(process.pid)], stderr=subprocess.DEVNULL)
+            time.sleep(2.3)
+            recorder.kill()
+            recorder.wait()
+            process.kill()
+        done = run('dump', '-i', self.data)
+        self.assertEqual(done.returncode, 1)
+        self.assertNotEqual(done.stderr, '')
+        self.assertGreater(done.stdout.count('\nCPU_SAMPLE'), 200)
+
+    def test_full_disk(self):
+        """The command runs on; what was written is readable."""
+        disk = os.path.join(self.folder, 'disk')
+        os.mkdir(disk)
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', disk])
+        if mounted.returncode != 0:
+            self.skipTest('cannot mount a small file system')
+        self.addCleanup(subprocess.run, ['umount', '-l', disk])
+        self.data = os.path.join(disk, 'a.data')
+        # 40 KiB of the 64 are taken, and samples of a shell that forks fill the rest soon.
+        with open(os.path.join(disk, 'fill'), 'wb') as file:
+            file.write(bytes(48 << 10))
+        done = self.record('-F', '4000', '--', 'sh', '-c',
+                           'i=0; while [ $i -lt 1500 ]; do i=$((i+1)); ls / >/dev/null; done; '
+                           'echo done')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stdout, 'done\n')
+        self.assertIn('No space left on device', done.stderr)
+        dump = run('dump', '-i', self.data)
+        self.assertEqual(dump.returncode, 1)
+        self.assertIn('HEADER', dump.stdout)
+
+    def test_max_size(self):
+        done = self.record('-F', '4000', '--max-size', '20K', '--', 'sh', '-c',
+                           'while :; do ls / >/dev/null; done')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('Size limit reached', done.stderr)
+        self.assertEqual(Capture(self.data).status, 0)
+
+    def test_pipe(self):
+        done = subprocess.run([PROGRAM, 'record', '-o', '-', '--', 'sh', '-c', f'{SPLIT} plain 200 '
+                               '>/dev/null'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = os.path.join(self.folder, 'pipe.data')
+        with open(path, 'wb') as file:
+            file.write(done.stdout)
+        capture = Capture(path)
+        self.assertEqual(capture.status, 0)
+        self.assertGreater(len(capture.samples), 0)
+
+    def test_not_root(self):
+        os.chmod(self.folder, 0o777)
+        done = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
+                               PROGRAM, 'record', '-o', self.data, '--', 'true'],
+                              capture_output=True, text=True)
+        if 'failed to execute' in done.stderr:
+            self.skipTest('nobody cannot run the program in its build folder')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('run as root', done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_name_pattern(self):
+        done = run('record', '-o', os.path.join(self.folder, 'x-%h-%r-%%.data'), '--', 'true',
+                   env={**os.environ, 'SLURM_PROCID': '12'})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(self.folder), [f'x-{os.uname().nodename}-12-%.data'])
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('not root: nothing can be recorded')
+        sys.exit(77)
+    unittest.main()
