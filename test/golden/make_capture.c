@@ -4,6 +4,7 @@
  * here, so that the expected texts beside it can be checked by hand against this file.
  */
 #include "base/cleanup.h"
+#include "capture/field.h"
 #include "capture/writer.h"
 
 #include <stdio.h>
@@ -143,11 +144,76 @@ static void one_sample(struct capture_writer *w)
 	    .recorder_cpu_ns = 1000000, .exit_status = -1);
 }
 
+/* Field number n (from 1) of type t is 100 * t + n; what refers to something refers to number 1. */
+static void fill_field(struct record *rec, const struct field *f, uint64_t value)
+{
+	static const struct record_symbol_line lines[] = { { 1, 1, 10 }, { 1, 0, 20 } };
+	struct record_bytes bytes = { "\x7f"
+				      "ELF",
+				      4 };
+	uint8_t *at = (uint8_t *)record_body(rec) + f->offset;
+	uint32_t narrow = (uint32_t)value, triple[3] = { narrow, narrow + 1, narrow + 2 };
+	double real = (double)value / 8;
+
+	if (f->kind == FIELD_STRING || f->kind == FIELD_OBJECT || f->kind == FIELD_STACK)
+		narrow = 1;
+	if (f->kind == FIELD_ENUM)
+		narrow = 2;
+	if (f->kind == FIELD_FLAGS)
+		narrow = 0x81;
+	if (f->kind == FIELD_BYTES)
+		memcpy(at, &bytes, sizeof(bytes));
+	else if (f->kind == FIELD_TRIPLE)
+		memcpy(at, triple, sizeof(triple));
+	else if (f->kind == FIELD_F64)
+		memcpy(at, &real, sizeof(real));
+	else if (f->kind == FIELD_LINES)
+		rec->symbol.count = ARRAY_SIZE(lines), rec->symbol.lines = lines;
+	else if (f->size == sizeof(value))
+		memcpy(at, &value, sizeof(value));
+	else
+		memcpy(at, &narrow, sizeof(narrow));
+}
+
+/* Every field of every type, in chunks of six records. */
+static void every_type(struct capture_writer *w)
+{
+	uint32_t id, text = string(w, "a \xe2\x80\xae\"text\"\n\xff");
+	const struct record_object o = { .kind = OBJECT_ANON,
+					 .flags = OBJECT_DELETED | OBJECT_LINE_IS_DEF,
+					 .name = text,
+					 .path = text,
+					 .process = 1,
+					 .line = 2,
+					 .size = 3,
+					 .generation = 4,
+					 .code_object = 5,
+					 .build_id = { "\1\2\3", 3 } };
+	const struct record_frame frame = { object(w, &o), 0xabc };
+
+	check(w,
+	      capture_writer_stack(w, &frame, 1,
+				   STACK_BY_SCAN | STACK_CAUSE_JIT << STACK_CAUSE_SHIFT, &id),
+	      "stack");
+	for (unsigned type = RECORD_HEADER; type <= RECORD_END; type++) {
+		const struct record_layout *layout = record_layout(type);
+		struct record rec = { .type = type };
+		if (type == RECORD_STRING || type == RECORD_OBJECT || type == RECORD_STACK)
+			continue;
+		for (size_t i = 0; i < layout->count; i++)
+			fill_field(&rec, &layout->fields[i], 100 * type + i + 1);
+		put(w, &rec);
+		if (type % 6 == 0)
+			check(w, capture_writer_flush(w), "flush");
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct capture_writer *w);
 } cases[] = {
 	{ "one-sample", one_sample },
+	{ "every-type", every_type },
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The capture reader. An input is a file as it lies on disk. Since no mutation survives the
+ * checksums, an input that does not start with the magic is taken as the content of chunks, two
+ * bytes of size before each, and put into good ones.
+ *
+ * Invariants: definitions come before use and once, stacks are bounded, and whatever is read can be
+ * written and read again as the same records.
+ */
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "capture/chunk.h"
+#include "capture/codec.h"
+#include "capture/field.h"
+#include "capture/reader.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef VEC(uint8_t) seen_t; /* by number */
+
+static void add(int fd, const void *data, size_t size)
+{
+	if (write(fd, data, size) != (ssize_t)size)
+		abort();
+}
+
+static void add_chunk(int fd, uint32_t sequence, const uint8_t *payload, size_t size)
+{
+	uLongf stored = compressBound(size);
+	uint8_t header[CHUNK_HEADER_BYTES];
+	CLEANUP_FREE uint8_t *out = malloc(stored);
+	if (!out || compress2(out, &stored, payload, size, 0) != Z_OK)
+		abort();
+	const struct chunk_header h = { .version = CAPTURE_VERSION,
+					.flags = sequence % 3 == 0 ? CHUNK_STARTS_EPOCH : 0,
+					.sequence = sequence,
+					.inflated_bytes = (uint32_t)size,
+					.stored_bytes = (uint32_t)stored,
+					.crc = chunk_crc(out, stored) };
+	chunk_header_pack(&h, header);
+	add(fd, header, sizeof(header));
+	add(fd, out, stored);
+}
+
+static void make_file(int fd, const uint8_t *data, size_t size)
+{
+	if (size >= CHUNK_MAGIC_BYTES && !memcmp(data, chunk_magic, CHUNK_MAGIC_BYTES)) {
+		add(fd, data, size);
+		return;
+	}
+	for (uint32_t sequence = 0; size >= 2; sequence++) {
+		size_t part = data[0] | (size_t)data[1] << 8;
+		data += 2;
+		size -= 2;
+		part = part < size ? part : size;
+		add_chunk(fd, sequence, data, part);
+		data += part;
+		size -= part;
+	}
+}
+
+static void see(seen_t *seen, uint32_t id)
+{
+	/* The stand-in for what is damaged is the last one. */
+	uint32_t at = id == RECORD_DAMAGED ? 0 : id;
+	if (vec_reserve(seen, at + 1) < 0)
+		abort();
+	while (seen->len <= at)
+		seen->data[seen->len++] = 0;
+	assert(!seen->data[at]);
+	seen->data[at] = 1;
+}
+
+static void assert_seen(const seen_t *seen, uint32_t id)
+{
+	uint32_t at = id == RECORD_DAMAGED ? 0 : id;
+	assert(!id || (at < seen->len && seen->data[at]));
+}
+
+static void check_references(const struct record *rec, const seen_t *strings, const seen_t *objects)
+{
+	const struct record_layout *layout = record_layout(rec->type);
+	assert(layout);
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct field *f = &layout->fields[i];
+		uint32_t id;
+		memcpy(&id, (const uint8_t *)record_body_const(rec) + f->offset, sizeof(id));
+		if (f->kind == FIELD_STRING)
+			assert_seen(strings, id);
+		else if (f->kind == FIELD_OBJECT)
+			assert_seen(objects, id);
+	}
+	assert(rec->type != RECORD_STACK || rec->stack.count <= STACK_FRAMES_MAX);
+	for (uint32_t i = 0; rec->type == RECORD_STACK && i < rec->stack.count; i++)
+		assert_seen(objects, rec->stack.frames[i].object);
+	for (uint32_t i = 0; rec->type == RECORD_SYMBOL && i < rec->symbol.count; i++) {
+		assert_seen(strings, rec->symbol.lines[i].name);
+		assert_seen(strings, rec->symbol.lines[i].file);
+	}
+}
+
+/* Encoded, decoded and encoded again: the same bytes. */
+static void check_codec(const struct record *rec, struct codec_scratch *scratch)
+{
+	static uint8_t first[RECORD_MAX_BYTES], again[RECORD_MAX_BYTES];
+	struct codec c = { 0 };
+	struct record copy;
+	uint64_t payload_size;
+
+	if (rec->type == RECORD_STACK)
+		return;
+	int64_t n = record_encode(&c, rec, NULL, first, sizeof(first));
+	if (n < 0)
+		return;
+	struct cursor at = cursor_of(span_of(first, (size_t)n), NULL);
+	if (cursor_skip(&at, 1, NULL) < 0 || cursor_uleb(&at, &payload_size, NULL) < 0)
+		abort();
+	assert(payload_size == cursor_left(&at));
+	c = (struct codec){ 0 };
+	if (record_decode(&c, rec->type, span_of(first + at.pos, payload_size), scratch, &copy) < 0)
+		abort();
+	c = (struct codec){ 0 };
+	assert(record_encode(&c, &copy, NULL, again, sizeof(again)) == n);
+	assert(!memcmp(first, again, (size_t)n));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP_CLOSE int fd = memfd_create("capture", MFD_CLOEXEC);
+	CLEANUP(capture_reader_free) struct capture_reader *r = NULL;
+	CLEANUP_FREE struct codec_scratch *scratch = malloc(sizeof(*scratch));
+	seen_t strings = { 0 }, objects = { 0 };
+	struct record rec;
+
+	if (fd < 0 || !scratch)
+		abort();
+	make_file(fd, data, size);
+	lseek(fd, 0, SEEK_SET);
+	if (capture_reader_open_fd(&r, fd, "fuzz", NULL) < 0)
+		return 0;
+	int rc;
+	while ((rc = capture_reader_next(r, &rec, NULL)) > 0) {
+		if (rec.type == RECORD_STRING)
+			see(&strings, rec.string.id);
+		check_references(&rec, &strings, &objects);
+		if (rec.type == RECORD_OBJECT)
+			see(&objects, rec.object.id);
+		check_codec(&rec, scratch);
+	}
+	assert(rc == 0);
+	struct capture_damage d = capture_reader_damage(r);
+	assert(d.has_end || d.text[0]);
+	vec_release(&strings);
+	vec_release(&objects);
+	return 0;
+}
