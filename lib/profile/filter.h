@@ -40,3 +40,10 @@ bool profile_can_fold(const struct profile *p);
  * False: this frame has no number to merge by, and @ret is not touched.
  */
 bool profile_layer_name(const struct frame *frame, struct strbuf *ret);
+
+/*
+ * In place: what accelerator work has of @metric itself goes to the frames below it, in proportion
+ * to what they have of @by, so that a kernel's measured time reaches its instructions and stall
+ * reasons by their samples. Sums stay exact. Needs profile_finish() before and does it again.
+ */
+int profile_spread(struct profile *p, int metric, int by);

@@ -10,7 +10,7 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int frame_compare(const struct frame *a, const struct frame *b)
+int profile_frame_compare(const struct frame *a, const struct frame *b)
 {
 	int rc = strcmp(a->name, b->name);
 	if (!rc)
@@ -30,7 +30,7 @@ static int frame_compare_ids(const void *a, const void *b, void *profile)
 {
 	struct frame x = profile_frame_get(profile, *(const uint32_t *)a);
 	struct frame y = profile_frame_get(profile, *(const uint32_t *)b);
-	return frame_compare(&x, &y);
+	return profile_frame_compare(&x, &y);
 }
 
 int profile_frame_order(const struct profile *p, uint32_t **ret)

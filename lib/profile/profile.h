@@ -42,7 +42,9 @@ int profile_frame(struct profile *p, const struct frame *frame, uint32_t *ret);
 /* Its content; the strings live as long as the profile. */
 struct frame profile_frame_get(const struct profile *p, uint32_t frame);
 uint32_t profile_frame_count(const struct profile *p);
-/* The numbers of all frames by content (name, kind, file, line, ...), malloc'ed. 0 or -ENOMEM. */
+/* The order that everything is shown in: name, kind, file, line, module, full name, class. */
+int profile_frame_compare(const struct frame *a, const struct frame *b);
+/* The numbers of all frames in that order, malloc'ed. 0 or -ENOMEM. */
 int profile_frame_order(const struct profile *p, uint32_t **ret);
 
 /* The child of @parent with @frame, made when it is new. 0 or -ENOMEM. */

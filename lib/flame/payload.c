@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flame/payload.h"
+
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "flame/base64.h"
+#include "flame/colour.h"
+#include "flame/table.h"
+#include "flame/text.h"
+#include "profile/profile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+	COLUMN_KIND,
+	COLUMN_CLASS,
+	COLUMN_SHADE,
+	COLUMN_LINE,
+	COLUMN_FULL,
+	COLUMN_FILE,
+	COLUMN_MODULE,
+	COLUMN_MERGED,
+	COLUMN_SHAPE,
+	COLUMN_FRAME,
+	COLUMN_SELF, /* the first metric's */
+	COLUMN_COUNT = COLUMN_SELF + PROFILE_METRICS_MAX
+};
+
+struct payload {
+	const struct profile *profile;
+	const struct payload_options *opt;
+	struct table table;
+	struct strtab strings;
+	struct strbuf columns[COLUMN_COUNT];
+	struct strbuf header;
+	uint32_t nodes;
+};
+
+static void payload_release(struct payload *b)
+{
+	table_release(&b->table);
+	strtab_release(&b->strings);
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		strbuf_release(&b->columns[i]);
+	strbuf_release(&b->header);
+}
+DEFINE_CLEANUP_EMBEDDED(payload_release, struct payload)
+
+static void put(struct payload *b, int column, uint64_t value)
+{
+	char bytes[10];
+	size_t n = 0;
+	for (; value > 0x7f; value >>= 7)
+		bytes[n++] = (char)((value & 0x7f) | 0x80);
+	bytes[n++] = (char)value;
+	strbuf_add(&b->columns[column], bytes, n);
+}
+
+static int put_string(struct payload *b, int column, const char *text)
+{
+	uint32_t number;
+	if (strtab_add(&b->strings, text, &number) < 0)
+		return -ENOMEM;
+	put(b, column, number);
+	return 0;
+}
+
+static int frames_put(struct payload *b)
+{
+	for (uint32_t i = 0; i < b->table.row_count; i++) {
+		const struct table_row *row = &b->table.rows[i];
+		const struct frame *f = &row->frame;
+		put(b, COLUMN_KIND, f->kind);
+		put(b, COLUMN_CLASS, f->class);
+		put(b, COLUMN_SHADE, flame_shade(f->name));
+		put(b, COLUMN_LINE, f->line);
+		put(b, COLUMN_MERGED, row->merged == TABLE_NONE ? 0 : row->merged + 1);
+		if (put_string(b, COLUMN_FULL, f->full) < 0 ||
+		    put_string(b, COLUMN_FILE, f->file) < 0 ||
+		    put_string(b, COLUMN_MODULE, f->module) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool node_counts(const struct profile *p, uint32_t node)
+{
+	for (int m = 0; m < profile_metric_count(p); m++) {
+		if (profile_total(p, node, m))
+			return true;
+	}
+	return false;
+}
+
+/* From @node on, the first of the siblings that has a value. */
+static uint32_t first_counting(const struct profile *p, uint32_t node)
+{
+	while (node != PROFILE_NONE && !node_counts(p, node))
+		node = profile_node(p, node).next;
+	return node;
+}
+
+static void node_put(struct payload *b, uint32_t node, uint32_t left_row)
+{
+	const struct profile *p = b->profile;
+	uint32_t row = b->table.row_of[profile_node(p, node).frame];
+
+	assert(left_row == TABLE_NONE || row >= left_row);
+	put(b, COLUMN_FRAME, left_row == TABLE_NONE ? row : row - left_row);
+	for (int m = 0; m < profile_metric_count(p); m++)
+		put(b, COLUMN_SELF + m, profile_self(p, node, m));
+	b->nodes++;
+}
+
+static void nodes_put(struct payload *b)
+{
+	const struct profile *p = b->profile;
+	uint32_t node = PROFILE_ROOT;
+
+	node_put(b, node, TABLE_NONE);
+	for (;;) {
+		uint32_t child = first_counting(p, profile_node(p, node).first_child);
+		if (child != PROFILE_NONE) {
+			put(b, COLUMN_SHAPE, 0);
+			node_put(b, child, TABLE_NONE);
+			node = child;
+			continue;
+		}
+
+		uint32_t next = PROFILE_NONE;
+		for (uint32_t up = 1; node != PROFILE_ROOT; up++) {
+			next = first_counting(p, profile_node(p, node).next);
+			if (next != PROFILE_NONE) {
+				put(b, COLUMN_SHAPE, up);
+				break;
+			}
+			node = profile_node(p, node).parent;
+		}
+		if (next == PROFILE_NONE)
+			return;
+		node_put(b, next, b->table.row_of[profile_node(p, node).frame]);
+		node = next;
+	}
+}
+
+static void header_put_metrics(struct payload *b)
+{
+	struct strbuf *h = &b->header;
+	for (int m = 0; m < profile_metric_count(b->profile); m++) {
+		struct profile_metric metric = profile_metric_get(b->profile, m);
+		strbuf_puts(h, m ? ",{\"name\":" : "{\"name\":");
+		text_json(h, metric.name);
+		strbuf_puts(h, ",\"unit\":");
+		text_json(h, metric.unit);
+		strbuf_puts(h, ",\"meaning\":");
+		text_json(h, text_metric(metric.name));
+		strbuf_putc(h, '}');
+	}
+}
+
+static void header_put(struct payload *b)
+{
+	struct strbuf *h = &b->header;
+	int columns = COLUMN_SELF + profile_metric_count(b->profile);
+
+	strbuf_puts(h, "{\"version\":1,\"title\":");
+	text_json(h, b->opt->title);
+	strbuf_puts(h, ",\"note\":");
+	text_json(h, b->opt->note);
+	strbuf_printf(h, ",\"nodes\":%u,\"metric\":%d,\"fluid\":%d,\"inverted\":%d,\"full\":%d",
+		      b->nodes, b->opt->metric, b->opt->fluid, b->opt->inverted, b->opt->full);
+	strbuf_puts(h, ",\"kinds\":[");
+	for (int kind = 0; kind < FRAME_KIND_COUNT; kind++) {
+		strbuf_puts(h, kind ? "," : "");
+		text_json(h, text_kind(kind));
+	}
+	strbuf_puts(h, "],\"metrics\":[");
+	header_put_metrics(b);
+	strbuf_puts(h, "],\n\"names\":[");
+	for (uint32_t i = 0; i < b->table.row_count; i++) {
+		strbuf_puts(h, i ? "," : "");
+		text_json(h, b->table.rows[i].frame.name);
+	}
+	strbuf_puts(h, "],\n\"strings\":[");
+	for (uint32_t i = 0; i < strtab_count(&b->strings); i++) {
+		strbuf_puts(h, i ? "," : "");
+		text_json(h, strtab_text(&b->strings, i));
+	}
+	strbuf_puts(h, "],\n\"columns\":[");
+	for (int i = 0; i < columns; i++)
+		strbuf_printf(h, "%s%zu", i ? "," : "", b->columns[i].len);
+	strbuf_puts(h, "]}");
+}
+
+struct packer {
+	z_stream z;
+	struct base64 base64;
+	struct strbuf *out;
+};
+
+static void packer_release(struct packer *k)
+{
+	deflateEnd(&k->z);
+}
+DEFINE_CLEANUP_EMBEDDED(packer_release, struct packer)
+
+static void packer_add(struct packer *k, const void *data, size_t size, int flush)
+{
+	uint8_t chunk[32768];
+
+	/* zlib counts in 32 bits; a column never has that much, a header of names might. */
+	do {
+		size_t part = size < (1u << 30) ? size : 1u << 30;
+		k->z.next_in = (Bytef *)data;
+		k->z.avail_in = (uInt)part;
+		data = (const uint8_t *)data + part;
+		size -= part;
+		do {
+			k->z.next_out = chunk;
+			k->z.avail_out = sizeof(chunk);
+			deflate(&k->z, size ? Z_NO_FLUSH : flush);
+			base64_add(&k->base64, k->out, chunk, sizeof(chunk) - k->z.avail_out);
+		} while (!k->z.avail_out);
+	} while (size);
+}
+
+/* Level 4: half the time of the default for 4 % more bytes, measured on a million stacks. */
+#define PACK_LEVEL 4
+
+static int payload_pack(struct payload *b, struct strbuf *ret)
+{
+	CLEANUP(packer_release) struct packer k = { .out = ret };
+	/* A negative window size is raw deflate, which DecompressionStream knows by that name. */
+	if (deflateInit2(&k.z, PACK_LEVEL, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+
+	if (b->header.len > UINT32_MAX)
+		return -ENOMEM;
+	uint32_t size = (uint32_t)b->header.len;
+	packer_add(&k,
+		   (uint8_t[]){ (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
+				(uint8_t)(size >> 24) },
+		   4, Z_NO_FLUSH);
+	packer_add(&k, b->header.data, size, Z_NO_FLUSH);
+	for (int i = 0; i < COLUMN_SELF + profile_metric_count(b->profile); i++) {
+		packer_add(&k, b->columns[i].data, b->columns[i].len, Z_NO_FLUSH);
+		strbuf_release(&b->columns[i]);
+	}
+	packer_add(&k, NULL, 0, Z_FINISH);
+	base64_end(&k.base64, ret);
+	return strbuf_finish(ret);
+}
+
+int payload_make(const struct profile *p, const struct payload_options *opt, struct strbuf *ret)
+{
+	CLEANUP(payload_release) struct payload b = { .profile = p, .opt = opt };
+
+	if (table_make(p, &b.table) < 0 || frames_put(&b) < 0)
+		return -ENOMEM;
+	nodes_put(&b);
+	header_put(&b);
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (strbuf_finish(&b.columns[i]) < 0)
+			return -ENOMEM;
+	}
+	if (strbuf_finish(&b.header) < 0)
+		return -ENOMEM;
+	return payload_pack(&b, ret);
+}

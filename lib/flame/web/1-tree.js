@@ -1,0 +1,142 @@
+/*
+ * The whole tree, unpacked from the picture's <metadata> elements (format: lib/flame/payload.h).
+ * Nodes are numbers in pre-order: the children of i start at i + 1, and its subtree ends before
+ * end[i].
+ */
+const ROOT = 0;
+const COLUMNS = ["kind", "class", "shade", "line", "full", "file", "module", "merged"];
+const KIND = { process: 1, scope: 2, python: 3, cxx: 4, native: 5, os: 6, boundary: 7, kernel: 8,
+	function: 9, source: 10, instruction: 11, stall: 12, idle: 13, missing: 14 };
+const CLASS_FRAMEWORK = 3;
+
+async function inflate(text) {
+	const letters = atob(text);
+	const bytes = new Uint8Array(letters.length);
+	for (let i = 0; i < letters.length; i++)
+		bytes[i] = letters.charCodeAt(i);
+	const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+/* LEB128 numbers from one stream, all of them. */
+function numbers(bytes, array) {
+	let at = 0;
+	for (let i = 0; i < array.length; i++) {
+		let byte = bytes[at++];
+		let value = byte & 127;
+		/* Values beyond 31 bits are times: multiply instead of shifting. */
+		for (let scale = 128; byte > 127; scale *= 128) {
+			byte = bytes[at++];
+			value += (byte & 127) * scale;
+		}
+		array[i] = value;
+	}
+	return array;
+}
+
+class Tree {
+	constructor(bytes) {
+		const view = new DataView(bytes.buffer);
+		const size = view.getUint32(0, true);
+		const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+		let at = 4 + size;
+		const streams = header.columns.map((length) => bytes.subarray(at, at += length));
+
+		this.header = header;
+		this.metrics = header.metrics;
+		this.names = header.names;
+		this.count = header.nodes;
+		COLUMNS.forEach((name, i) => {
+			this[name] = numbers(streams[i], new Int32Array(this.names.length));
+		});
+		this.unpackNodes(streams[COLUMNS.length], streams[COLUMNS.length + 1]);
+		this.selfStreams = streams.slice(COLUMNS.length + 2);
+		this.selves = [];
+	}
+
+	unpackNodes(shapeStream, frameStream) {
+		const n = this.count;
+		const shape = numbers(shapeStream, new Int32Array(n - 1));
+		const frame = numbers(frameStream, new Int32Array(n));
+		const parent = new Int32Array(n);
+		const end = new Int32Array(n).fill(n);
+		parent[ROOT] = -1;
+		for (let i = 1; i < n; i++) {
+			let left = -1;
+			let above = i - 1;
+			for (let up = shape[i - 1]; up > 0; up--) {
+				left = above;
+				end[left] = i;
+				above = parent[left];
+			}
+			parent[i] = above;
+			if (left >= 0)
+				frame[i] += frame[left];
+		}
+		this.frame = frame;
+		this.parent = parent;
+		this.end = end;
+	}
+
+	/* Own values of each node, unpacked when first asked for. */
+	self(metric) {
+		if (!this.selves[metric])
+			this.selves[metric] = numbers(this.selfStreams[metric],
+				new Float64Array(this.count));
+		return this.selves[metric];
+	}
+
+	/* With everything above. */
+	totals(self) {
+		const total = Float64Array.from(self);
+		for (let i = this.count - 1; i > 0; i--)
+			total[this.parent[i]] += total[i];
+		return total;
+	}
+
+	/*
+	 * The own values without those of paths that have a frame of these kinds (bits).
+	 */
+	selfWithout(metric, kinds) {
+		const self = Float64Array.from(this.self(metric));
+		for (let i = 0; i < this.count;) {
+			if (kinds >> this.kind[this.frame[i]] & 1) {
+				self.fill(0, i, this.end[i]);
+				i = this.end[i];
+			} else {
+				i++;
+			}
+		}
+		return self;
+	}
+
+	/*
+	 * What the values are spent on: device, idle, unknown or host. The frame nearest to the leaf
+	 * that tells decides; frames below "[truncated]" are host code all the same.
+	 */
+	shares(self) {
+		const sums = { device: 0, idle: 0, unknown: 0, host: 0 };
+		const names = ["host", "device", "idle", "unknown"];
+		const what = new Uint8Array(this.count);
+		for (let i = 0; i < this.count; i++) {
+			const kind = this.kind[this.frame[i]];
+			if (kind >= KIND.kernel && kind <= KIND.stall)
+				what[i] = 1;
+			else if (kind === KIND.idle)
+				what[i] = 2;
+			else if (kind === KIND.missing)
+				what[i] = 3;
+			else if (i && what[this.parent[i]] < 3)
+				what[i] = what[this.parent[i]];
+			sums[names[what[i]]] += self[i];
+		}
+		return sums;
+	}
+
+	/* Folded in the default view: a framework frame that was called by another one. */
+	isFolded(i) {
+		const frame = this.frame;
+		return i > 0 && this.class[frame[i]] === CLASS_FRAMEWORK &&
+			this.class[frame[this.parent[i]]] === CLASS_FRAMEWORK;
+	}
+}

@@ -1,0 +1,232 @@
+/*
+ * One way to look at the tree: from the root or by leaf, some kinds hidden, frameworks folded.
+ *
+ * A node of a view stands for a set of nodes of the tree that read the same from the root on (or,
+ * by leaf, from the leaf on). Children are made when a node is first looked into, so that the cost
+ * follows what is seen. All lists are columns of numbers, since there may be millions.
+ */
+const RUN = -1; /* instead of a frame: neighbours that are too thin to draw one by one */
+
+class Column {
+	constructor(Type) {
+		this.data = new Type(1024);
+	}
+	reserve(count) {
+		if (count <= this.data.length)
+			return;
+		const grown = new this.data.constructor(Math.max(count, this.data.length * 2));
+		grown.set(this.data);
+		this.data = grown;
+	}
+}
+
+class View {
+	/* options: metric, hidden (bits of kinds), full, byLeaf */
+	constructor(tree, options) {
+		this.tree = tree;
+		this.options = options;
+		const dropped = options.hidden & (1 << KIND.idle | 1 << KIND.missing);
+		this.hidden = options.hidden & ~dropped;
+		this.self = dropped ? tree.selfWithout(options.metric, dropped) : tree.self(options.metric);
+		this.totals = tree.totals(this.self);
+		this.total = this.totals[ROOT];
+
+		this.columns = { frame: Int32Array, head: Int32Array, value: Float64Array, x: Float64Array,
+			above: Int32Array, depth: Int32Array, kids: Int32Array, kidCount: Int32Array };
+		for (const name of Object.keys(this.columns))
+			this.columns[name] = new Column(this.columns[name]);
+		this.length = 0;
+		this.next = new Int32Array(tree.count); /* the sets are lists of tree nodes */
+		this.slots = new Int32Array(tree.names.length).fill(-1); /* frame -> child being made */
+		if (options.byLeaf)
+			this.startByLeaf();
+		this.push(tree.frame[ROOT], options.byLeaf ? this.firstLeaf : ROOT, this.total, 0, -1, 0);
+		if (!options.byLeaf)
+			this.next[ROOT] = -1;
+	}
+
+	column(name) {
+		return this.columns[name].data;
+	}
+
+	push(frame, head, value, x, above, depth) {
+		const v = this.length++;
+		const c = this.columns;
+		for (const name in c)
+			c[name].reserve(this.length);
+		c.frame.data[v] = frame;
+		c.head.data[v] = head;
+		c.value.data[v] = value;
+		c.x.data[v] = x;
+		c.above.data[v] = above;
+		c.depth.data[v] = depth;
+		c.kids.data[v] = -1;
+		c.kidCount.data[v] = 0;
+		return v;
+	}
+
+	/* By leaf, the set is of nodes with own values; "at" is where each has got to on its way down. */
+	startByLeaf() {
+		const n = this.tree.count;
+		this.at = new Int32Array(n);
+		this.firstLeaf = -1;
+		for (let i = n - 1; i >= 0; i--) {
+			if (!this.self[i])
+				continue;
+			this.next[i] = this.firstLeaf;
+			this.firstLeaf = i;
+			this.at[i] = this.shownFrom(i);
+		}
+	}
+
+	isHidden(i) {
+		const tree = this.tree;
+		return this.hidden >> tree.kind[tree.frame[i]] & 1 || !this.options.full && tree.isFolded(i);
+	}
+
+	/* The first node that is shown from @i towards the root. */
+	shownFrom(i) {
+		while (i > ROOT && this.isHidden(i))
+			i = this.tree.parent[i];
+		return i;
+	}
+
+	frameShown(i) {
+		const frame = this.tree.frame[i];
+		const merged = this.tree.merged[frame];
+		return merged && !this.options.full ? merged - 1 : frame;
+	}
+
+	/* Put tree node @i, standing for @value, into the child of @v with its frame. */
+	group(v, i, frame, value) {
+		let kid = this.slots[frame];
+		if (kid < 0) {
+			kid = this.push(frame, -1, 0, 0, v, this.column("depth")[v] + 1);
+			this.slots[frame] = kid;
+		}
+		const head = this.column("head");
+		this.next[i] = head[kid];
+		head[kid] = i;
+		this.column("value")[kid] += value;
+	}
+
+	groupChildren(v, i) {
+		const end = this.tree.end;
+		const totals = this.totals;
+		for (let kid = i + 1; kid < end[i];) {
+			if (!totals[kid]) {
+				kid = end[kid];
+			} else if (this.isHidden(kid)) {
+				kid++; /* its children come next, and are ours */
+			} else {
+				this.group(v, kid, this.frameShown(kid), totals[kid]);
+				kid = end[kid];
+			}
+		}
+	}
+
+	groupCallers(v, first) {
+		for (let i = first; i >= 0;) {
+			const next = this.next[i];
+			const at = this.at[i];
+			if (at > ROOT) {
+				this.at[i] = this.shownFrom(this.tree.parent[at]);
+				this.group(v, i, this.frameShown(at), this.self[i]);
+			}
+			i = next;
+		}
+	}
+
+	/* Make the children of @v. They are neighbours in the columns, in the order of their frames. */
+	expand(v) {
+		const first = this.length;
+		if (this.column("kids")[v] >= 0)
+			return;
+		let i = this.column("head")[v];
+		if (this.options.byLeaf) {
+			this.groupCallers(v, i);
+		} else {
+			for (; i >= 0; i = this.next[i])
+				this.groupChildren(v, i);
+		}
+		const count = this.length - first;
+		this.column("kids")[v] = first;
+		this.column("kidCount")[v] = count;
+		const frame = this.column("frame");
+		for (let kid = first; kid < this.length; kid++)
+			this.slots[frame[kid]] = -1;
+		this.sortKids(first, count);
+		let x = this.column("x")[v];
+		for (let kid = first; kid < this.length; kid++) {
+			this.column("x")[kid] = x;
+			x += this.column("value")[kid];
+		}
+	}
+
+	sortKids(first, count) {
+		const frame = this.column("frame"), head = this.column("head"), value = this.column("value");
+		let sorted = true;
+		for (let kid = first + 1; kid < first + count && sorted; kid++)
+			sorted = frame[kid - 1] < frame[kid];
+		if (sorted)
+			return;
+		const order = Array.from({ length: count }, (_, i) => first + i);
+		order.sort((a, b) => frame[a] - frame[b]);
+		const rows = order.map((kid) => [frame[kid], head[kid], value[kid]]);
+		rows.forEach((row, i) => [frame[first + i], head[first + i], value[first + i]] = row);
+	}
+
+	/* A node for @count neighbours, so that one can zoom into them. */
+	makeRun(first, count) {
+		const last = first + count - 1;
+		const x = this.column("x"), value = this.column("value");
+		const v = this.push(RUN, -1, x[last] + value[last] - x[first], x[first],
+			this.column("above")[first], this.column("depth")[first]);
+		this.column("kids")[v] = first;
+		this.column("kidCount")[v] = count;
+		return v;
+	}
+
+	kidWithFrame(v, frame) {
+		this.expand(v);
+		const kids = this.column("kids")[v];
+		for (let kid = kids; kid < kids + this.column("kidCount")[v]; kid++) {
+			if (this.column("frame")[kid] === frame)
+				return kid;
+		}
+		return -1;
+	}
+
+	/* What is on @v itself: all that no child has. */
+	own(v) {
+		this.expand(v);
+		let own = this.column("value")[v];
+		const kids = this.column("kids")[v];
+		for (let kid = kids; kid < kids + this.column("kidCount")[v]; kid++)
+			own -= this.column("value")[kid];
+		return Math.max(0, own);
+	}
+
+	/* From the root to @v. */
+	path(v) {
+		const path = [];
+		for (; v >= 0; v = this.column("above")[v])
+			path.unshift(v);
+		return path;
+	}
+
+	/* The view's node that holds tree node @i; -1 if it is in none. */
+	find(i) {
+		if (this.options.byLeaf || !this.totals[i])
+			return -1;
+		const chain = [];
+		for (; i > ROOT; i = this.tree.parent[i]) {
+			if (!this.isHidden(i))
+				chain.push(this.frameShown(i));
+		}
+		let v = ROOT;
+		while (chain.length && v >= 0)
+			v = this.kidWithFrame(v, chain.pop());
+		return v;
+	}
+}

@@ -1,0 +1,261 @@
+/* What the reader does, and what is then shown. */
+class App {
+	constructor(tree, svg) {
+		this.tree = tree;
+		this.page = new Page(tree);
+		this.page.install(svg, tree.header.fluid);
+		this.picture = new Picture(this.page.canvas);
+		this.picture.inverted = false;
+		this.listen();
+		this.restore();
+	}
+
+	/* From the address. */
+	restore() {
+		const state = fragmentToState(location.hash, this.tree.header);
+		this.state = state;
+		this.makeView();
+		this.zoom = this.follow(state.at);
+		this.page.search.value = state.text;
+		this.find(state.text);
+		this.draw();
+		this.scrollToZoom();
+	}
+
+	remember(isStep) {
+		this.state.at = this.view.path(this.zoom).slice(1)
+			.filter((v) => this.view.column("frame")[v] !== RUN)
+			.map((v) => hash(this.nameOf(v)));
+		const url = "#" + stateToFragment(this.state, this.tree.header);
+		if (url === (location.hash || "#"))
+			return;
+		try {
+			history[isStep ? "pushState" : "replaceState"](null, "", url);
+		} catch (error) {
+			/* In a sandboxed frame there is no address to keep. */
+		}
+	}
+
+	/* The deepest node along a path of hashes. */
+	follow(hashes) {
+		const view = this.view;
+		let v = ROOT;
+		for (const wanted of hashes) {
+			view.expand(v);
+			const first = view.column("kids")[v], end = first + view.column("kidCount")[v];
+			let kid = first;
+			while (kid < end && hash(this.nameOf(kid)) !== wanted)
+				kid++;
+			if (kid === end)
+				break;
+			v = kid;
+		}
+		return v;
+	}
+
+	makeView() {
+		const { metric, hidden, full, byLeaf } = this.state;
+		let view = new View(this.tree, { metric, hidden, full, byLeaf });
+		if (!view.total) {
+			/* Never an empty picture: all that has a value is hidden. */
+			this.state.hidden = 0;
+			view = new View(this.tree, { metric, hidden: 0, full, byLeaf });
+		}
+		this.view = view;
+		this.shares = this.tree.shares(view.self);
+		this.focused = ROOT;
+		if (this.search)
+			this.search.run(view);
+	}
+
+	/* Change how the tree is looked at, and stay at the frame that is zoomed into. */
+	change(changes) {
+		const before = this.view;
+		let head = before.column("head")[this.zoom];
+		const wasByLeaf = this.state.byLeaf;
+		Object.assign(this.state, changes);
+		this.makeView();
+		this.zoom = !wasByLeaf && !this.state.byLeaf && head >= 0 ? Math.max(ROOT, this.view.find(head)) : ROOT;
+		this.draw();
+		this.scrollToZoom();
+		this.remember();
+	}
+
+	nameOf(v) {
+		const frame = this.view.column("frame")[v];
+		return frame === RUN ? count(this.view.column("kidCount")[v]) + " thin frames" : this.tree.names[frame];
+	}
+
+	zoomTo(v, isQuiet) {
+		this.zoom = v;
+		this.focused = v;
+		this.point(false);
+		this.draw();
+		this.scrollToZoom();
+		if (!isQuiet)
+			this.remember(true);
+	}
+
+	find(text) {
+		const input = this.page.search;
+		this.state.text = text;
+		this.search = text ? new Search(this.tree, text, this.state.matchesCase) : null;
+		if (this.search)
+			this.search.run(this.view);
+		const fault = this.search && this.search.fault;
+		input.setAttribute("aria-invalid", fault ? "true" : "false");
+		input.title = fault ? fault + ": searched as plain text" : "";
+	}
+
+	/* To the next match in order of width, zooming so far that it can be read. */
+	step(by) {
+		const READABLE = 60;
+		const places = this.search ? this.search.placesInView() : [];
+		if (!places.length)
+			return;
+		const at = this.search.at < 0 && by < 0 ? 0 : this.search.at;
+		this.search.at = (at + by + places.length) % places.length;
+		const v = places[this.search.at];
+		const value = this.view.column("value");
+		const path = this.view.path(v);
+		const width = this.picture.width;
+		let zoom = path.includes(this.zoom) && value[v] / value[this.zoom] * width >= READABLE ? this.zoom
+			: path.find((above) => value[v] / value[above] * width >= READABLE);
+		this.zoom = zoom;
+		this.focused = v;
+		this.point(true);
+		this.draw();
+		this.scrollTo(v);
+		this.remember(true);
+	}
+
+	draw() {
+		const { page, picture, view, state } = this;
+		const width = this.canvasWidth();
+		picture.layout(view, this.zoom, width, this.search);
+		picture.paint(state.inverted, page.charWidth);
+		picture.mark(picture.hover, null);
+		this.showFocus();
+		this.showState();
+	}
+
+	canvasWidth() {
+		return Math.max(100, this.page.main.clientWidth);
+	}
+
+	showState() {
+		const { page, state, tree, view } = this;
+		const metric = tree.metrics[state.metric];
+		page.note.textContent = amount(view.total, metric.unit) + ": " + metric.meaning + this.sharesText() +
+			(tree.header.note ? "; " + tree.header.note : "");
+		page.metric.value = state.metric;
+		page.reset.disabled = this.zoom === ROOT;
+		page.everything.disabled = !state.hidden && (state.full || !page.canFold);
+		page.icicle.setAttribute("aria-pressed", state.inverted);
+		page.byLeaf.setAttribute("aria-pressed", state.byLeaf);
+		page.framework.setAttribute("aria-pressed", state.full);
+		page.canvas.classList.toggle("grows", !state.inverted);
+		page.caseToggle.setAttribute("aria-pressed", state.matchesCase);
+		page.previous.disabled = page.following.disabled = !(this.search && this.search.tops.length);
+		for (const name in page.layers) {
+			page.layers[name].setAttribute("aria-pressed", !(state.hidden >> KIND[name] & 1));
+		}
+		page.showCrumbs(view.path(this.zoom).map((v) => this.nameOf(v)),
+			(i) => this.zoomTo(view.path(this.zoom)[i]));
+		page.matched.textContent = this.matchedText();
+	}
+
+	sharesText() {
+		const words = { device: "busy", idle: "idle", host: "host", unknown: "not known" };
+		const present = Object.keys(words).filter((key) => this.shares[key]);
+		if (present.length < 2)
+			return "";
+		return " (" + present.map((key) => words[key] + " " + share(this.shares[key], this.view.total)).join(", ") + ")";
+	}
+
+	matchedText() {
+		if (!this.search)
+			return "";
+		const unit = this.tree.metrics[this.state.metric].unit;
+		const at = this.search.at >= 0 ? ` [${this.search.at + 1}/${this.search.places.length}]` : "";
+		return "Matched: " + share(this.search.sum, this.view.total) + " (" + amount(this.search.sum, unit) + ")" + at;
+	}
+
+	describe(v) {
+		const { view, tree } = this;
+		const unit = tree.metrics[this.state.metric].unit;
+		return this.nameOf(v).slice(0, 500) + " (" + amount(view.column("value")[v], unit) + ", " +
+			share(view.column("value")[v], view.total) + ")";
+	}
+
+	/* What a tooltip says: name, lines of where and what it is, rows of numbers. */
+	tipOf(box) {
+		const { view, tree } = this;
+		const unit = tree.metrics[this.state.metric].unit;
+		const value = view.column("value");
+		if (box.count > 1) {
+			const sum = box.width / this.picture.scale;
+			return [`${count(box.count)} frames, each too thin to draw`, ["click to zoom in"],
+				[["together", amount(sum, unit)], ["of all", share(sum, view.total)]]];
+		}
+		const v = box.v, frame = view.column("frame")[v], above = view.column("above")[v];
+		const dim = [];
+		const NAME_MAX = 2000;
+		let name = this.nameOf(v);
+		if (name.length > NAME_MAX)
+			name = name.slice(0, NAME_MAX) + `\u2026 (${count(name.length)} characters)`;
+		if (frame !== RUN) {
+			const string = (column) => tree.header.strings[tree[column][frame]];
+			const file = string("file"), line = tree.line[frame], module = string("module"), full = string("full");
+			if (full)
+				dim.push(full.length > NAME_MAX ? full.slice(0, NAME_MAX) + "\u2026" : full);
+			if (file)
+				dim.push(line ? file + ":" + line : file);
+			if (module)
+				dim.push(module);
+			dim.push(tree.header.kinds[tree.kind[frame]] + (tree.class[frame] === CLASS_FRAMEWORK ? ", framework" : ""));
+		}
+		const own = view.own(v);
+		const table = [["value", amount(value[v], unit)], ["of all", share(value[v], view.total)]];
+		if (above >= 0)
+			table.push(["of " + (this.state.byLeaf ? "frame below" : "caller"), share(value[v], value[above])]);
+		table.push(["itself", amount(own, unit) + ", " + share(own, view.total)]);
+		return [name, dim, table];
+	}
+
+	showFocus() {
+		const { picture } = this;
+		let box = picture.boxOf(this.focused);
+		if (!box) {
+			this.focused = this.zoom;
+			box = picture.boxOf(this.zoom);
+		}
+		picture.mark(picture.focus, box);
+		picture.focus.setAttribute("aria-label", this.describe(this.focused));
+		picture.focus.setAttribute("aria-level", box.row + 1);
+		this.page.details.textContent = this.describe(this.focused);
+	}
+
+	/* Show the focus though the picture has not the keyboard. */
+	point(on) {
+		this.picture.focus.classList.toggle("on", on);
+	}
+
+	scrollTo(v) {
+		const { main } = this.page;
+		const box = this.picture.boxOf(v);
+		if (!box)
+			return;
+		const y = this.picture.y(box.row);
+		if (y < main.scrollTop || y + ROW > main.scrollTop + main.clientHeight)
+			main.scrollTop = y - main.clientHeight / 2;
+	}
+
+	/* The zoomed frame at the edge that it grows from. */
+	scrollToZoom() {
+		const { main } = this.page;
+		const box = this.picture.boxOf(this.zoom);
+		const rows = Math.max(0, box.row - 3) * ROW;
+		main.scrollTop = this.state.inverted ? rows : this.picture.height - rows - main.clientHeight;
+	}
+}
