@@ -17,6 +17,7 @@ struct command {
 /* In the order in which people need them. */
 static const struct command commands[] = {
 	{ "record", cmd_record, "Record a command or running processes" },
+	{ "check", cmd_check, "Find out what can be recorded on this machine" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
 };
