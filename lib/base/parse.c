@@ -113,7 +113,9 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 		if (__builtin_mul_overflow(whole, units[i].ns, &ns))
 			return -ERANGE;
 		/* fraction < 10^9 and ns <= 3.6 * 10^12: the product fits below 2^72, hence 128 bits. */
-		ns += (uint64_t)((unsigned __int128)fraction * units[i].ns / scale);
+		uint64_t part = (uint64_t)((unsigned __int128)fraction * units[i].ns / scale);
+		if (__builtin_add_overflow(ns, part, &ns))
+			return -ERANGE;
 		*ret_ns = ns;
 		return 0;
 	}

@@ -66,7 +66,8 @@ int cursor_uleb(struct cursor *c, uint64_t *ret, struct err *err)
 			*ret = value;
 			return 0;
 		}
-		shift += 7;
+		if (shift < 64)
+			shift += 7;
 	}
 	return cursor_fail(c, err, "truncated LEB128 number");
 }
@@ -78,9 +79,15 @@ int cursor_sleb(struct cursor *c, int64_t *ret, struct err *err)
 
 	for (size_t pos = c->pos; pos < c->span.size; pos++) {
 		uint8_t byte = c->span.data[pos];
+		uint64_t bits = byte & 0x7f;
+		/* From the 64th bit on everything repeats the sign, padding too. */
+		uint64_t sign = shift > 63 && value >> 63 ? 0x7f : 0;
+		if (shift == 63 ? (bits != 0 && bits != 0x7f) : (shift > 63 && bits != sign))
+			return cursor_fail(c, err, "LEB128 number wider than 64 bits");
 		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
+			value |= bits << shift;
+		if (shift < 64)
+			shift += 7;
 		if (!(byte & 0x80)) {
 			if (shift < 64 && (byte & 0x40))
 				value |= ~0ULL << shift;
