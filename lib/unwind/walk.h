@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking a stack by unwind tables in user space, with the same step as the kernel's (x86_64.h).
+ * Knows where code is mapped, not whose it is nor what it is called.
+ */
+#pragma once
+
+#include "unwind/table.h"
+#include "unwind/x86_64.h"
+
+/* One address space: borrowed parts. */
+struct unwind_space {
+	const struct unwind_mapping *mappings; /* sorted by address, not overlapping */
+	size_t mapping_count;
+	const struct unwind_table *const *tables; /* by number; number 0 is not used */
+	size_t table_count;
+};
+
+/* The mapping that @address is in, or NULL. */
+const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address);
+
+/* To the caller's frame. On anything but UNWIND_OK the state is as before. */
+enum unwind_result unwind_space_step(const struct unwind_space *space,
+				     const struct unwind_access *access,
+				     struct unwind_state *state);

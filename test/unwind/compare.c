@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks the stacks of a running program twice, by our tables and by libunwind-ptrace, and compares
+ * frame by frame. The program is stopped at random moments, one thread at a time.
+ *
+ *	compare [-n STACKS] [-e EXPLAINED] [-q] -- COMMAND...
+ *
+ * A difference is explained, counted and printed apart, where libunwind is known to be the one that
+ * cannot: see explain(). Exit status 1 when any is not, or when a stack does not reach the root and
+ * was not expected to (-r PERCENT sets how many have to).
+ */
+#include "space.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libunwind-ptrace.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define FRAMES_MAX 1024
+
+struct target {
+	pid_t pid;
+	VEC(pid_t) threads;
+	struct live_space space;
+	unw_addr_space_t unw;
+	bool exited;
+};
+
+struct stack {
+	uint64_t ips[FRAMES_MAX];
+	size_t count;
+	enum unwind_result end; /* ours */
+	int unw_end;            /* libunwind's */
+};
+
+struct totals {
+	unsigned stacks, equal, rooted, explained, different;
+	uint64_t frames;
+	unsigned end[UNWIND_STUCK + 1];
+	double ours_ms, theirs_ms;
+	struct reason {
+		const char *why;
+		unsigned count;
+	} reasons[4];
+};
+
+static void explained_count(struct totals *totals, const char *why)
+{
+	struct reason *r = totals->reasons;
+
+	while (r->why && r->why != why)
+		r++;
+	r->why = why;
+	r->count++;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int read_word(void *data, uint64_t address, uint64_t *ret)
+{
+	const struct target *t = data;
+	struct iovec local = { ret, 8 }, remote = { (void *)(uintptr_t)address, 8 };
+	return process_vm_readv(t->pid, &local, 1, &remote, 1, 0) == 8 ? 0 : -1;
+}
+
+static int read_reg(void *data, uint32_t reg, uint64_t *ret)
+{
+	const struct user_regs_struct *r = data;
+	const unsigned long long by_number[] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						 r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+						 r->r12, r->r13, r->r14, r->r15, r->rip };
+	*ret = by_number[reg];
+	return 0;
+}
+
+struct live {
+	struct target *target;
+	struct user_regs_struct regs;
+};
+
+static int live_read(void *data, uint64_t address, uint64_t *ret)
+{
+	return read_word(((struct live *)data)->target, address, ret);
+}
+
+static int live_reg(void *data, uint32_t reg, uint64_t *ret)
+{
+	return read_reg(&((struct live *)data)->regs, reg, ret);
+}
+
+static void walk_ours(struct live *live, struct stack *ret)
+{
+	const struct unwind_access access = { live_read, live_reg, live };
+	struct unwind_state state = {
+		.pc = live->regs.rip,
+		.sp = live->regs.rsp,
+		.fp = live->regs.rbp,
+		.has_fp = 1,
+		.is_leaf = 1,
+	};
+
+	ret->end = UNWIND_OK;
+	for (ret->count = 0; ret->count < FRAMES_MAX && ret->end == UNWIND_OK;) {
+		ret->ips[ret->count++] = state.pc;
+		ret->end = unwind_space_step(&live->target->space.space, &access, &state);
+	}
+}
+
+static int fast_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
+		    void *arg)
+{
+	pid_t pid = *(pid_t *)arg; /* struct UPT_info begins with it */
+	struct iovec local = { value, 8 }, remote = { (void *)(uintptr_t)address, 8 };
+
+	if (!write && process_vm_readv(pid, &local, 1, &remote, 1, 0) == 8)
+		return 0;
+	return _UPT_access_mem(as, address, value, write, arg);
+}
+
+static int walk_theirs(struct target *t, pid_t tid, struct stack *ret)
+{
+	void *upt = _UPT_create(tid);
+	unw_cursor_t cursor;
+
+	ret->count = 0;
+	if (!upt || unw_init_remote(&cursor, t->unw, upt) < 0) {
+		if (upt)
+			_UPT_destroy(upt);
+		return -1;
+	}
+	do {
+		unw_word_t ip = 0;
+		unw_get_reg(&cursor, UNW_REG_IP, &ip);
+		if (!ip)
+			break;
+		ret->ips[ret->count++] = ip;
+	} while (ret->count < FRAMES_MAX && (ret->unw_end = unw_step(&cursor)) > 0);
+	_UPT_destroy(upt);
+	return 0;
+}
+
+/* Why libunwind goes another way after the first @n frames, or NULL. */
+static const char *explain(const struct target *t, pid_t tid, const struct stack *ours,
+			   const struct stack *theirs, size_t n)
+{
+	unw_proc_info_t info;
+	void *upt = _UPT_create(tid);
+	int found = 0;
+
+	/* It does not see the vDSO, which is in no file; and where there is no unwind information,
+	 * as in glibc's clone3 behind the system call, it looks for what might be a frame pointer. A
+	 * stack pointer guessed there shows a frame later. */
+	for (size_t i = 0; upt && i < n && found == 0; i++)
+		found = unw_get_proc_info_by_ip(t->unw, ours->ips[i] - (i > 0), &info, upt);
+	if (upt)
+		_UPT_destroy(upt);
+	if (found < 0)
+		return "libunwind finds no unwind information for the frame";
+	/* It does not know an undefined return address for the end. */
+	if (ours->end == UNWIND_ROOT && n == ours->count && theirs->count > n)
+		return "libunwind goes on behind the outermost frame";
+	return NULL;
+}
+
+static void print_stack(const struct target *t, const char *title, const struct stack *s)
+{
+	char name[256];
+
+	printf("  %s: %zu frames, end %d %d\n", title, s->count, s->end, s->unw_end);
+	for (size_t i = 0; i < s->count && i < 60; i++)
+		printf("    %2zu %#" PRIx64 " %s\n", i, s->ips[i],
+		       live_space_name(&t->space, s->ips[i], name));
+}
+
+static void compare(struct target *t, pid_t tid, struct totals *totals)
+{
+	static struct stack ours, theirs;
+	struct live live = { .target = t };
+	struct iovec iov = { &live.regs, sizeof(live.regs) };
+	size_t n = 0;
+
+	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &iov) < 0)
+		return;
+	int changed = live_space_update(&t->space, t->pid);
+	if (changed < 0)
+		return;
+	if (changed)
+		unw_flush_cache(t->unw, 0, 0);
+	memset(&ours, 0, sizeof(ours));
+	memset(&theirs, 0, sizeof(theirs));
+	double start = now_ms();
+	walk_ours(&live, &ours);
+	double middle = now_ms();
+	if (walk_theirs(t, tid, &theirs) < 0)
+		return;
+	totals->theirs_ms += now_ms() - middle;
+	totals->ours_ms += middle - start;
+	totals->stacks++;
+	totals->frames += ours.count;
+	totals->end[ours.end]++;
+	totals->rooted += ours.end == UNWIND_ROOT;
+	if (ours.end != UNWIND_ROOT && totals->end[ours.end] <= 2)
+		print_stack(t, "not rooted", &ours);
+	while (n < ours.count && n < theirs.count && ours.ips[n] == theirs.ips[n])
+		n++;
+	if (n == ours.count && n == theirs.count) {
+		totals->equal++;
+		return;
+	}
+	const char *why = explain(t, tid, &ours, &theirs, n);
+	if (why) {
+		totals->explained++;
+		explained_count(totals, why);
+		return;
+	}
+	if (totals->different++ < 3) {
+		printf("different after %zu frames:\n", n);
+		print_stack(t, "ours", &ours);
+		print_stack(t, "libunwind", &theirs);
+	}
+}
+
+static void forget(struct target *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->threads.len; i++) {
+		if (t->threads.data[i] != tid)
+			continue;
+		t->threads.data[i] = t->threads.data[--t->threads.len];
+		break;
+	}
+	t->exited = !t->threads.len;
+}
+
+/* What happened to a thread; lets it go on. */
+static void on_status(struct target *t, pid_t tid, int status)
+{
+	int signal = 0;
+
+	if (WIFEXITED(status) || WIFSIGNALED(status)) {
+		forget(t, tid);
+		return;
+	}
+	if (!WIFSTOPPED(status))
+		return;
+	if (status >> 16 == 0) /* stopped by a signal that it has to get */
+		signal = WSTOPSIG(status);
+	bool known = false;
+	vec_for_each(&t->threads, it)
+		known |= *it == tid;
+	if (!known && vec_push(&t->threads, tid) < 0)
+		abort();
+	ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
+}
+
+static void pump(struct target *t)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		on_status(t, tid, status);
+	if (tid < 0 && errno == ECHILD)
+		t->exited = true;
+}
+
+static void sample(struct target *t, struct totals *totals)
+{
+	pid_t tid = t->threads.data[(size_t)rand() % t->threads.len];
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 || waitpid(tid, &status, __WALL) != tid)
+		return;
+	if (WIFSTOPPED(status))
+		compare(t, tid, totals);
+	on_status(t, tid, status);
+}
+
+static int start(struct target *t, char **command)
+{
+	int status;
+
+	t->pid = fork();
+	if (t->pid < 0)
+		return -1;
+	if (!t->pid) {
+		raise(SIGSTOP);
+		execvp(command[0], command);
+		_exit(127);
+	}
+	waitpid(t->pid, &status, WUNTRACED);
+	if (ptrace(PTRACE_SEIZE, t->pid, NULL,
+		   (void *)(intptr_t)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+				      PTRACE_O_EXITKILL)) < 0)
+		return -1;
+	if (vec_push(&t->threads, t->pid) < 0)
+		return -1;
+	kill(t->pid, SIGCONT);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static unw_accessors_t accessors;
+	struct target t = { 0 };
+	struct totals totals = { 0 };
+	unsigned wanted = 2000, warm_ms = 0;
+	double rooted = 99.9;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "+n:r:w:")) != -1) {
+		if (opt == 'n')
+			wanted = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 'r')
+			rooted = strtod(optarg, NULL);
+		else if (opt == 'w')
+			warm_ms = (unsigned)strtoul(optarg, NULL, 10);
+		else
+			return 2;
+	}
+	srand(1);
+	accessors = _UPT_accessors;
+	accessors.access_mem = fast_mem;
+	t.unw = unw_create_addr_space(&accessors, 0);
+	unw_set_caching_policy(t.unw, UNW_CACHE_GLOBAL);
+	if (optind == argc || start(&t, argv + optind) < 0) {
+		perror("compare");
+		return 2;
+	}
+	for (double begin = now_ms(); now_ms() - begin < warm_ms && !t.exited;)
+		pump(&t);
+	while (totals.stacks < wanted && !t.exited) {
+		struct timespec pause = { 0, rand() % 1000000 };
+		nanosleep(&pause, NULL);
+		pump(&t);
+		if (!t.exited)
+			sample(&t, &totals);
+	}
+	if (!t.exited)
+		kill(t.pid, SIGKILL);
+	printf("%u stacks, %" PRIu64 " frames: %u equal, %u explained, %u different; %u rooted "
+	       "(%.2f %%); ours %.1f us a frame, libunwind %.1f\n",
+	       totals.stacks, totals.frames, totals.equal, totals.explained, totals.different,
+	       totals.rooted, 100.0 * totals.rooted / (totals.stacks ? totals.stacks : 1),
+	       totals.ours_ms * 1e3 / (double)(totals.frames ? totals.frames : 1),
+	       totals.theirs_ms * 1e3 / (double)(totals.frames ? totals.frames : 1));
+	printf("ends: root %u, no row %u, unsupported %u, unreadable %u, stuck %u\n",
+	       totals.end[UNWIND_ROOT], totals.end[UNWIND_NO_ROW], totals.end[UNWIND_UNSUPPORTED],
+	       totals.end[UNWIND_UNREADABLE], totals.end[UNWIND_STUCK]);
+	for (struct reason *r = totals.reasons; r->why; r++)
+		printf("explained: %u x %s\n", r->count, r->why);
+	live_space_release(&t.space);
+	unw_destroy_addr_space(t.unw);
+	if (!totals.stacks)
+		return 2;
+	return totals.different || 100.0 * totals.rooted < rooted * totals.stacks;
+}
