@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/frames.h"
+
+#include "base/strbuf.h"
+#include "import/pyname.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Deeper paths are cut at the leaf; the deepest trace seen has 82 frames. */
+#define PATH_DEPTH_MAX 4096
+
+int frames_init(struct frames *f)
+{
+	*f = (struct frames){ 0 };
+	/* Frame 0 stands for none, node 0 for the empty path. */
+	if (vec_push(&f->infos, (struct frame_info){ 0 }) < 0 ||
+	    vec_push(&f->nodes, (struct path_node){ 0 }) < 0) {
+		frames_release(f);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void frames_release(struct frames *f)
+{
+	strtab_release(&f->strings);
+	vec_release(&f->written);
+	vec_release(&f->infos);
+	vec_release(&f->nodes);
+	hash_release(&f->by_text);
+	hash_release(&f->by_path);
+	vec_release(&f->stack);
+}
+
+int frames_string(struct frames *f, struct span text, uint32_t *ret)
+{
+	return strtab_intern(&f->strings, text.data, text.size, ret, NULL);
+}
+
+int frames_written(struct frames *f, struct capture_writer *w, uint32_t string, uint32_t *ret)
+{
+	while (f->written.len <= string) {
+		if (vec_push(&f->written, 0) < 0)
+			return -ENOMEM;
+	}
+	if (!f->written.data[string]) {
+		struct span text = strtab_get(&f->strings, string);
+		uint32_t id;
+		int rc = capture_writer_bytes(w, text.data, text.size, &id);
+		if (rc < 0)
+			return rc;
+		f->written.data[string] = id + 1;
+	}
+	*ret = f->written.data[string] - 1;
+	return 0;
+}
+
+static bool has(struct span text, const char *word)
+{
+	return memmem(text.data, text.size, word, strlen(word)) != NULL;
+}
+
+static bool starts(struct span text, const char *word)
+{
+	return text.size >= strlen(word) && !memcmp(text.data, word, strlen(word));
+}
+
+/* cudaGraphLaunch, hipModuleLaunchKernel, urEnqueueKernelLaunch, cuStreamSynchronize, ... */
+static uint32_t call_traits(struct span name)
+{
+	uint32_t traits = FRAME_IS_CALL_LIKE;
+
+	if (has(name, "GraphLaunch") || has(name, "LaunchGraph"))
+		traits |= FRAME_LAUNCHES_GRAPH;
+	else if (has(name, "Launch"))
+		traits |= FRAME_LAUNCHES;
+	if (has(name, "Memcpy") || has(name, "MemoryCopy"))
+		traits |= FRAME_COPIES;
+	if (has(name, "Memset") || has(name, "MemoryFill"))
+		traits |= FRAME_FILLS;
+	if (has(name, "ynchronize"))
+		traits |= FRAME_SYNCS;
+	if (has(name, "BeginCapture"))
+		traits |= FRAME_BEGINS_CAPTURE;
+	if (has(name, "EndCapture"))
+		traits |= FRAME_ENDS_CAPTURE;
+	return traits;
+}
+
+static uint32_t op_traits(struct span name)
+{
+	uint32_t traits = FRAME_IS_CALL_LIKE;
+
+	/* PyTorch's own words: torch/csrc/autograd/engine.cpp, ProcessGroup's record_param_comms. */
+	if (starts(name, "autograd::engine::evaluate_function"))
+		traits |= FRAME_IS_BACKWARD;
+	if (starts(name, "record_param_comms"))
+		traits |= FRAME_IS_COLLECTIVE;
+	return traits;
+}
+
+/* "nccl:all_reduce", "gloo:broadcast", "xccl:...": what ProcessGroup annotates collectives with. */
+static uint32_t scope_traits(struct span name)
+{
+	const char *colon = memchr(name.data, ':', name.size);
+	size_t size = colon ? (size_t)(colon - (const char *)name.data) : 0;
+
+	if (size < 3 || size > 8 || size + 1 == name.size)
+		return 0;
+	bool is_library = !memcmp(colon - 3, "ccl", 3) || (size == 4 && starts(name, "gloo")) ||
+			  (size == 3 && starts(name, "mpi"));
+	return is_library ? FRAME_IS_COLLECTIVE : 0;
+}
+
+static int python_frame(struct frames *f, struct span text, struct frame_info *info)
+{
+	static const char module[] = "nn.Module: ";
+	struct pyname name;
+	int rc;
+
+	if (starts(text, module)) {
+		info->kind = OBJECT_MODULE;
+		info->traits = FRAME_IS_CALL_LIKE | FRAME_IS_PYTHON;
+		return frames_string(
+			f,
+			span_of(text.data + sizeof(module) - 1, text.size - (sizeof(module) - 1)),
+			&info->name);
+	}
+	if (!pyname_parse(text, &name)) {
+		info->kind = OBJECT_NATIVE;
+		info->traits = FRAME_IS_CALL_LIKE;
+		/* torch._C._EngineBase.run_backward: this thread waits while others work for it. */
+		if (has(text, "run_backward"))
+			info->traits |= FRAME_RUNS_BACKWARD;
+		return frames_string(f, text, &info->name);
+	}
+	info->traits = FRAME_IS_CALL_LIKE | FRAME_IS_PYTHON;
+	info->line = name.line;
+	rc = frames_string(f, name.function, &info->name);
+	return rc < 0 ? rc : frames_string(f, name.file, &info->path);
+}
+
+int frames_add(struct frames *f, enum object_kind kind, struct span text, uint32_t *ret)
+{
+	char kept[512];
+	size_t before, behind;
+	uint32_t string;
+
+	/* An address would make every call a frame of its own. */
+	if (text.size && text.data[0] == '<' && text.size < sizeof(kept) &&
+	    pyname_address(text, &before, &behind)) {
+		memcpy(kept, text.data, before);
+		memcpy(kept + before, text.data + behind, text.size - behind);
+		text = span_of(kept, before + text.size - behind);
+	}
+	int rc = frames_string(f, text, &string);
+	if (rc < 0)
+		return rc;
+	const uint64_t *known = hash_get(&f->by_text, hash_pair(kind, string));
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+
+	struct frame_info info = { .kind = kind, .name = string };
+	switch (kind) {
+	case OBJECT_PYTHON:
+		rc = python_frame(f, text, &info);
+		if (rc < 0)
+			return rc;
+		break;
+	case OBJECT_NATIVE:
+		info.traits = call_traits(text);
+		break;
+	case OBJECT_OP:
+		info.traits = op_traits(text);
+		break;
+	case OBJECT_SCOPE:
+		info.traits = scope_traits(text);
+		break;
+	default:
+		break;
+	}
+	uint32_t frame = (uint32_t)f->infos.len;
+	if (vec_push(&f->infos, info) < 0 ||
+	    hash_set(&f->by_text, hash_pair(kind, string), frame) < 0)
+		return -ENOMEM;
+	*ret = frame;
+	return 0;
+}
+
+int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&f->by_path, hash_pair(parent, frame));
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	struct path_node node = {
+		.parent = parent,
+		.frame = frame,
+		.traits = f->nodes.data[parent].traits | f->infos.data[frame].traits,
+	};
+	uint32_t id = (uint32_t)f->nodes.len;
+	if (vec_push(&f->nodes, node) < 0 ||
+	    hash_set(&f->by_path, hash_pair(parent, frame), id) < 0)
+		return -ENOMEM;
+	*ret = id;
+	return 0;
+}
+
+int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t *ret)
+{
+	VEC(uint32_t) frames = { 0 };
+	int rc = 0;
+
+	for (uint32_t n = tail; n && !rc; n = f->nodes.data[n].parent)
+		rc = vec_push(&frames, f->nodes.data[n].frame);
+	for (size_t i = frames.len; i-- && !rc;)
+		rc = frames_path(f, path, frames.data[i], &path);
+	vec_release(&frames);
+	if (!rc)
+		*ret = path;
+	return rc;
+}
+
+static int frames_object(struct frames *f, struct capture_writer *w, uint32_t frame,
+			 struct record_frame *ret)
+{
+	struct frame_info *info = &f->infos.data[frame];
+
+	if (!info->object) {
+		struct record_object object = { .kind = info->kind, .line = info->line };
+		uint32_t id;
+		if (info->kind == OBJECT_PYTHON)
+			object.flags = OBJECT_LINE_IS_DEF;
+		int rc = frames_written(f, w, info->name, &object.name);
+		if (!rc)
+			rc = frames_written(f, w, info->path, &object.path);
+		if (!rc)
+			rc = capture_writer_object(w, &object, &id);
+		if (rc < 0)
+			return rc;
+		info->object = id + 1;
+	}
+	*ret = (struct record_frame){ .object = info->object - 1, .offset = info->line };
+	return 0;
+}
+
+int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret)
+{
+	f->stack.len = 0;
+	for (uint32_t n = path; n && f->stack.len < PATH_DEPTH_MAX; n = f->nodes.data[n].parent) {
+		struct record_frame frame;
+		int rc = frames_object(f, w, f->nodes.data[n].frame, &frame);
+		if (rc < 0)
+			return rc;
+		if (vec_push(&f->stack, frame) < 0)
+			return -ENOMEM;
+	}
+	return capture_writer_stack(w, f->stack.data, (uint32_t)f->stack.len, STACK_ROOTED, ret);
+}
