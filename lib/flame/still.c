@@ -84,12 +84,17 @@ static void put_tooltip(struct strbuf *out, const struct still *s, const struct 
 	const struct profile *p = s->profile;
 	uint64_t total = profile_total(p, r->node, s->metric);
 
+	struct strbuf numbers = { 0 };
+
+	text_value(&numbers, total, profile_metric_get(p, s->metric).unit);
+	strbuf_puts(&numbers, ", ");
+	text_share(&numbers, total, profile_total(p, PROFILE_ROOT, s->metric));
 	text_xml(out, frame->name, TITLE_MAX);
 	strbuf_puts(out, " (");
-	text_value(out, total, profile_metric_get(p, s->metric).unit);
-	strbuf_puts(out, ", ");
-	text_share(out, total, profile_total(p, PROFILE_ROOT, s->metric));
+	text_xml(out, strbuf_text(&numbers), SIZE_MAX);
 	strbuf_putc(out, ')');
+	out->failed |= numbers.failed;
+	strbuf_release(&numbers);
 }
 
 /* The share, where a tower of 1 % or more gets narrower by 2 %, or ends. */
@@ -225,7 +230,11 @@ void still_put(struct strbuf *out, const struct still *s)
 	strbuf_puts(out, "<g id=\"still\">\n<text class=\"title\" x=\"10\" y=\"24\">");
 	text_xml(out, s->title, TITLE_MAX);
 	strbuf_puts(out, "</text>\n<text x=\"10\" y=\"42\">");
-	text_value(out, profile_total(p, PROFILE_ROOT, s->metric), metric.unit);
+	struct strbuf total = { 0 };
+	text_value(&total, profile_total(p, PROFILE_ROOT, s->metric), metric.unit);
+	text_xml(out, strbuf_text(&total), SIZE_MAX); /* a unit may come from a stranger's trace */
+	out->failed |= total.failed;
+	strbuf_release(&total);
 	strbuf_puts(out, ": ");
 	text_xml(out, text_metric(metric.name), TITLE_MAX);
 	if (*s->note) {

@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A flame graph in a real browser: what a reader sees after clicks and keys, against the tree."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import webdriver
+
+PICTURE = os.environ["PICTURE"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+# How long one would wait for two frames on the screen; the slowest machine of a test has half a core.
+FRAMES = "const frames = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));"
+
+
+def run_picture(lines, *options):
+    return subprocess.run([PICTURE, *options], input=lines, stdout=subprocess.PIPE, check=True).stdout
+
+
+class Page:
+    """One picture, open in the browser."""
+
+    def __init__(self, browser, lines, *options, suffix=".svg"):
+        self.browser = browser
+        self.lines = lines
+        with tempfile.NamedTemporaryFile(suffix=suffix, delete=False) as out:
+            out.write(run_picture(lines, *options))
+        self.path = out.name
+        self.open("")
+
+    def open(self, fragment):
+        self.browser.open("about:blank")
+        self.browser.console()
+        self.browser.open("file://" + self.path + fragment)
+        if not self.browser.run_async("return Boolean(await window.flame)"):
+            raise AssertionError("the script did not start")
+
+    def close(self):
+        os.unlink(self.path)
+
+    def app(self, expression):
+        return self.browser.run_async(FRAMES + f"const app = await flame; return {expression};")
+
+    def text(self, identifier):
+        return self.browser.run("return document.getElementById(arguments[0]).textContent", identifier)
+
+    def labels(self):
+        """What is written on frames, from the root's row on, as the reader sees it."""
+        return self.browser.run("""
+            return [...document.querySelectorAll('.canvas > g > g:not([visibility]) text')]
+                .map((t) => [t.textContent, Number(t.getAttribute('y')), Number(t.getAttribute('x')),
+                             t.parentNode.getAttribute('class')])
+                .filter((row) => row[0])""")
+
+    def names(self):
+        return {re.sub(r"  [0-9.< ]+ %$", "", row[0]) for row in self.labels()}
+
+    def shown(self):
+        """The names of all frames that are drawn, labelled or not."""
+        return set(self.app("app.picture.boxes.filter((b) => !b.count).map((b) => app.nameOf(b.v))"))
+
+    def place(self, name):
+        """The middle of the frame with this name, in the window."""
+        where = self.app("""(() => {
+            const box = app.picture.boxes.filter((b) => !b.count && app.nameOf(b.v) === %s)
+                .sort((a, b) => b.width - a.width)[0];
+            app.scrollTo(box.v);
+            const canvas = app.page.canvas.getBoundingClientRect();
+            return [canvas.left + box.x + box.width / 2, canvas.top + app.picture.y(box.row) + 8];
+        })()""" % repr(name))
+        return where
+
+    def click(self, name):
+        self.browser.mouse(*self.place(name), click=True)
+
+    def focused(self):
+        return self.app("app.nameOf(app.focused)")
+
+    def zoomed(self):
+        return self.app("app.nameOf(app.zoom)")
+
+    def search(self, text):
+        self.browser.keys("/")
+        self.browser.run("document.getElementById('search').value = ''")
+        self.browser.type(text)
+
+    def share(self):
+        found = re.match(r"Matched: (<? ?[0-9.]+) %", self.text("matched"))
+        return found and found.group(1)
+
+
+def exact_share(lines, metric, pattern, *options):
+    """By awk, over the folded lines of the same tree."""
+    folded = run_picture(lines, "--folded", "--metric", metric, *options)
+    program = ('{ total += $NF; $NF = ""; if ($0 ~ pattern) sum += value } '
+               .replace("total += $NF;", "value = $NF; total += value;") +
+               'END { printf "%.1f", 100 * sum / total }')
+    return subprocess.run(["awk", "-v", "pattern=" + pattern, program], input=folded,
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+class FlameTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = webdriver.Browser(1200, 800)
+        cls.addClassCleanup(cls.browser.close)
+        with open(os.path.join(HERE, "train.lines"), "rb") as lines:
+            cls.train = lines.read()
+
+    def page(self, lines, *options, **more):
+        page = Page(self.browser, lines, *options, **more)
+        self.addCleanup(page.close)
+        return page
+
+    def tearDown(self):
+        messages = [m["message"] for m in self.browser.console() if m["level"] == "SEVERE"]
+        self.assertEqual(messages, [], "the script failed")
+
+    # The tree that the browser unpacks.
+
+    def test_whole_tree(self):
+        """Every path and value of the tree, read back in the browser, is what folded lines say."""
+        page = self.page(self.train)
+        for number, metric in enumerate(["wall", "launches", "device-samples", "cpu-samples"]):
+            got = page.app("""(() => {
+                const t = app.tree, self = t.self(%d), out = [];
+                for (let i = 0; i < t.count; i++) {
+                    if (!self[i])
+                        continue;
+                    const path = [];
+                    for (let j = i; j > 0; j = t.parent[j])
+                        path.unshift(t.names[t.frame[j]]);
+                    out.push(path.join(';') + ' ' + self[i]);
+                }
+                return out;
+            })()""" % number)
+            folded = run_picture(self.train, "--folded", "--metric", metric).decode()
+            want = [re.sub(r"_\[[kgG]\]", "", line) for line in folded.splitlines()]
+            # The folded form must write "step_0" where the tree says "step 0".
+            self.assertEqual([re.sub(r";step (\d)", r";step_\1", line) for line in got], want)
+
+    # What is there at first.
+
+    def test_first_look(self):
+        page = self.page(self.train, "--title", "python3 train.py", "--note", "3 steps")
+        self.assertEqual(self.browser.run("return document.title"), "python3 train.py")
+        # 975.2 ms by hand: 3 * (33.3 + 0.3 ...) is in the lines; the shares add up to 100.
+        note = page.text("note")
+        self.assertRegex(note, r"^975 ms: wall time of the device, busy and idle \(busy [0-9.]+ %")
+        self.assertTrue(note.endswith("; 3 steps"))
+        self.assertAlmostEqual(sum(float(x) for x in re.findall(r"([0-9.]+) %", note)), 100, delta=0.2)
+        names = page.names()
+        self.assertIn("all", names)
+        self.assertIn("[idle: host late]", names)
+        self.assertIn("step *", names)
+        self.assertIn("py::_wrapped_call_impl (module.py:1553)", names)
+        self.assertNotIn("step 0", names)
+        self.assertFalse(any("_call_impl (module.py:1562)" in name for name in names))
+        # Hatched and crossed frames are told apart without colour.
+        classes = {row[0]: row[3] for row in page.labels()}
+        self.assertTrue([c for n, c in classes.items() if n.startswith("[idle: blocked") and "idle" in c])
+        self.assertEqual(self.browser.run("return document.getElementById('still')"), None)
+
+    def test_fills_the_window(self):
+        page = self.page(self.train)
+        for width in (1200, 700, 1600):
+            self.browser.emulate(width, 800)
+            self.addCleanup(self.browser.emulate, 1200, 800)
+            self.assertEqual(page.app("await frames(), app.picture.width"), width)
+            self.assertEqual(page.app("app.picture.boxOf(0).width"), width)
+
+    def test_fixed_width(self):
+        page = self.page(self.train, "--width", "640")
+        self.assertEqual(page.app("app.picture.width"), 640)
+
+    # Zoom.
+
+    def test_zoom_and_reset(self):
+        page = self.page(self.train)
+        page.click("py::next_batch (data.py:19)")
+        self.assertEqual(page.zoomed(), "py::next_batch (data.py:19)")
+        self.assertEqual(page.app("app.picture.boxOf(app.zoom).width"), 1200)
+        self.assertEqual(page.app("app.picture.boxOf(0).width"), 1200)
+        self.assertIn("py::tokenize (data.py:31)", page.names())
+        self.assertNotIn("py::train_step (trainer.py:140)", page.names())
+        crumbs = self.browser.run("return [...document.querySelectorAll('#crumbs button')].map(b => b.textContent)")
+        self.assertEqual(crumbs, ["all", "python3 (4242)", "py::<module> (train.py:88)",
+                                  "py::main (train.py:61)", "step *", "py::next_batch (data.py:19)"])
+        self.browser.click("#crumbs button:nth-of-type(4)")
+        self.assertEqual(page.zoomed(), "py::main (train.py:61)")
+        self.browser.click("#unzoom")
+        self.assertEqual(page.zoomed(), "all")
+        self.assertIn("py::train_step (trainer.py:140)", page.names())
+        # The browser's own way back.
+        self.browser.run("history.back()")
+        self.assertEqual(page.app("await frames(), app.nameOf(app.zoom)"), "py::main (train.py:61)")
+
+    def test_click_on_a_frame_below_unzooms(self):
+        page = self.page(self.train)
+        page.click("py::next_batch (data.py:19)")
+        page.click("py::main (train.py:61)")
+        self.assertEqual(page.zoomed(), "py::main (train.py:61)")
+
+    def test_thin_frames_are_reached(self):
+        """A quarter of a pixel each: drawn as runs, which can be zoomed into."""
+        lines = b"".join(b"s samples 1 n main;n f%06d;n g\n" % i for i in range(5000))
+        page = self.page(lines)
+        self.assertEqual(page.app("app.picture.boxes.length"), 4)
+        # To what the run stands on, then into the run, whose frames are wide enough in parts.
+        self.browser.mouse(600, page.place("main")[1] - 16, click=True)
+        self.assertEqual(page.zoomed(), "main")
+        self.browser.mouse(600, page.place("main")[1] - 16, click=True)
+        self.assertEqual(page.zoomed(), "5,000 thin frames")
+        page.app("app.zoomTo(app.view.makeRun(app.view.column('kids')[app.zoom] + 700, 20))")
+        self.assertEqual({n for n in page.names() if n.startswith("f")}, {"f%06d" % i for i in range(700, 720)})
+        page.search("f00071[0-4]")
+        self.assertEqual(page.text("matched"), "Matched: 0.1 % (5 samples)")
+
+    # Search.
+
+    def test_search_is_exact(self):
+        page = self.page(self.train)
+        for metric in ("wall", "device-samples", "cpu-samples"):
+            self.browser.run("const m = document.getElementById('metric'); m.value = [...m.options]"
+                             ".find(o => o.text === arguments[0]).value; m.dispatchEvent(new Event('change'))", metric)
+            for pattern in ("gemm", "idle: (host|sync)", "barrier", "forward", "module.py:15[56]", "^py::", "nothing"):
+                page.search(pattern)
+                # Anchors are for a frame's name, where awk has lines.
+                want = exact_share(self.train, metric, pattern.replace("^", "(^|;)"))
+                got = page.share()
+                self.assertEqual("0.0" if got == "< 0.1" else got, want if want != "100.0" else "100", (metric, pattern))
+
+    def test_search_marks_and_steps(self):
+        page = self.page(self.train)
+        self.browser.keys("Control+f")
+        self.browser.type("IDLE: B")
+        self.assertEqual(page.share(), exact_share(self.train, "wall", "idle: b"))
+        self.assertEqual([row[0].split("  ")[0] for row in page.labels() if "match" in row[3]], ["[idle: blocked]"])
+        self.browser.click("#ignorecase")
+        self.assertEqual(page.share(), "0.0")
+        self.browser.click("#ignorecase")
+        self.browser.keys("F3")
+        self.assertEqual(self.browser.run("return document.activeElement.id"), "search")
+        page.search("idle")
+        self.browser.keys("Enter")
+        # The widest first.
+        self.assertEqual(page.focused(), "[idle: host late]")
+        self.assertTrue(page.text("matched").endswith("[1/5]"))
+        self.browser.keys("Enter")
+        self.assertEqual(page.focused(), "[idle: blocked]")
+        self.browser.keys("Shift+Enter")
+        self.assertEqual(page.focused(), "[idle: host late]")
+        self.browser.keys("Escape")
+        self.assertEqual(page.text("matched"), "")
+
+    def test_search_finds_what_is_too_thin(self):
+        page = self.page(b"s samples 1 n main;n needle\ns samples 100000 n main;n hay\n")
+        page.search("needle")
+        self.assertEqual(page.text("matched"), "Matched: < 0.1 % (1 samples)")
+        self.browser.keys("Enter")
+        self.assertEqual(page.focused(), "needle")
+        self.assertGreaterEqual(page.app("app.picture.boxOf(app.focused).width"), 60)
+
+    def test_overlaps_count_once(self):
+        page = self.page(b"s samples 30 n a1;n b;n a2\ns samples 50 n c;n a3;n a3\ns samples 20 n c\n")
+        page.search("a")
+        self.assertEqual(page.share(), "80.0")
+
+    def test_bad_expression_is_plain_text(self):
+        page = self.page(b"s samples 3 c operator()(int);n x\ns samples 1 n y\n")
+        page.search("operator()(")
+        self.assertEqual(page.share(), "75.0")
+        self.assertEqual(self.browser.run("return document.getElementById('search').getAttribute('aria-invalid')"), "true")
+
+    # Tooltip.
+
+    def test_tooltip(self):
+        page = self.page(b"time ns 600 n main;Y py::f (a.py:3) @/usr/a.py:3 #pkg.a =longer name\n"
+                         b"time ns 200 n main;Y py::f (a.py:3) @/usr/a.py:3 #pkg.a =longer name;n g\n"
+                         b"time ns 200 n main;n h\ntime ns 1000 n other\n")
+        self.browser.mouse(*page.place("py::f (a.py:3)"))
+        tip = self.browser.run("return [...document.querySelectorAll('.tip b, .tip div, .tip td')].map(e => e.textContent)")
+        self.assertEqual(tip, ["py::f (a.py:3)", "longer name", "/usr/a.py:3", "pkg.a", "Python, framework",
+                               "value", "800 ns", "of all", "40.0 %", "of caller", "80.0 %",
+                               "itself", "600 ns, 30.0 %"])
+        self.assertEqual(page.text("details"), "py::f (a.py:3) (800 ns, 40.0 %)")
+        box = self.browser.run("const b = document.querySelector('.tip').getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]")
+        self.assertTrue(0 <= box[0] <= box[1] <= 1200 and 0 <= box[2] <= box[3] <= 800, box)
+
+    # Keyboard.
+
+    def test_keyboard(self):
+        page = self.page(b"s samples 5 n main;n left;n x\ns samples 9 n main;n middle;n y\n"
+                         b"s samples 6 n main;n right;n z\n")
+        walk = [("Up", "main"), ("Up", "middle"), ("Left", "left"), ("Left", "left"), ("Right", "middle"),
+                ("Right", "right"), ("Up", "z"), ("Left", "y"), ("Left", "x"), ("Down", "left"), ("Home", "all")]
+        for key, name in walk:
+            self.browser.keys(key)
+            self.assertEqual((key, page.focused()), (key, name))
+            self.assertTrue(page.text("details").startswith(name))
+        self.browser.keys("Up", "Up", "Enter")
+        self.assertEqual(page.zoomed(), "middle")
+        self.assertEqual(page.names(), {"all", "main", "middle", "y"})
+        self.browser.keys("Escape")
+        self.assertEqual(page.zoomed(), "all")
+        # With the root on top, away from it is down.
+        self.browser.keys("i", "Down")
+        self.assertEqual(page.focused(), "main")
+
+    def test_every_control_is_reached_by_tab(self):
+        page = self.page(self.train)
+        self.browser.run("document.getElementById('unzoom').focus()")
+        seen = []
+        for _ in range(40):
+            self.browser.call("POST", self.browser.session + "/actions", {"actions": [
+                {"type": "key", "id": "k", "actions": [{"type": "keyDown", "value": "\ue004"}, {"type": "keyUp", "value": "\ue004"}]}]})
+            seen.append(self.browser.run("const e = document.activeElement; return e && (e.id || e.dataset.layer || e.localName)"))
+        for control in ("icicle", "byleaf", "framework", "everything", "metric", "search", "ignorecase", "idle", "os", "canvas"):
+            self.assertIn(control, seen)
+
+    def test_accessibility(self):
+        page = self.page(self.train)
+        tree = self.browser.devtools("Accessibility.getFullAXTree")["nodes"]
+        named = {(n["role"]["value"], n["name"]["value"]) for n in tree if "name" in n and "role" in n}
+        for wanted in [("button", "Icicle"), ("button", "Show everything"), ("searchbox", "Search frames by regular expression"),
+                       ("combobox", "What the width means"), ("button", "idle")]:
+            self.assertIn(wanted, named)
+        self.assertTrue([n for r, n in named if r == "tree" and "Arrow keys" in n])
+        self.browser.keys("Up")
+        focus = self.browser.run("""const f = document.getElementById(document.getElementById('canvas')
+            .getAttribute('aria-activedescendant')); return [f.getAttribute('role'), f.getAttribute('aria-label'), f.getAttribute('aria-level')]""")
+        self.assertEqual(focus[0], "treeitem")
+        self.assertTrue(focus[1].startswith("python3 (4242) ("))
+        self.assertEqual(focus[2], "2")
+
+    # Layers, metrics, views.
+
+    def test_legend(self):
+        page = self.page(self.train)
+        before = page.text("note")
+        self.browser.click("[data-layer=os]")
+        self.assertNotIn("do_sys_poll", page.shown())
+        self.assertIn("[idle: blocked]", page.shown())
+        self.assertEqual(page.text("note"), before)
+        # Without idle time, shares are of the rest.
+        self.browser.click("[data-layer=idle]")
+        self.assertFalse([n for n in page.names() if "idle" in n])
+        self.assertNotIn("idle", page.text("note").replace("busy and idle", ""))
+        want = run_picture(self.train, "--folded", "--metric", "wall").decode().splitlines()
+        busy = sum(int(line.rsplit(" ", 1)[1]) for line in want if "[idle" not in line)
+        self.assertEqual(page.app("app.view.total"), busy)
+        pressed = self.browser.run("return document.querySelector('[data-layer=idle]').getAttribute('aria-pressed')")
+        self.assertEqual(pressed, "false")
+        self.browser.click("#everything")
+        self.assertIn("step 0", page.names())
+        self.assertIn("do_sys_poll", page.shown())
+        self.assertTrue(self.browser.run("return document.getElementById('everything').disabled"))
+
+    def test_framework(self):
+        page = self.page(self.train)
+        deepest = """app.view.path(app.view.find(app.tree.frame.findIndex((f, i) =>
+            app.tree.names[f].startsWith('softmax') && app.view.totals[i]))).length"""
+        # By hand from the lines: three of _call_impl, softmax's operator and dispatcher are folded.
+        folded = page.app(deepest)
+        self.browser.click("#framework")
+        self.assertIn("step 1", page.names())
+        self.assertEqual(page.app(deepest), folded + 6)
+        self.browser.click("#framework")
+        self.assertIn("step *", page.names())
+
+    def test_hidden_layer_keeps_values(self):
+        page = self.page(b"s samples 4 n a;k x\ns samples 3 n a;k x;k y\ns samples 2 n a;k z\ns samples 1 n b\n")
+        self.browser.click("[data-layer=os]")
+        self.assertEqual(page.names(), {"all", "a", "b"})
+        self.assertEqual(page.app("app.view.own(app.view.kidWithFrame(0, app.tree.names.indexOf('a')))"), 9)
+
+    def test_metrics(self):
+        page = self.page(self.train)
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#metric option')].map(o => o.text)"),
+                         ["wall", "launches", "device-samples", "cpu-samples"])
+        page.click("py::main (train.py:61)")
+        self.browser.run("const m = document.getElementById('metric'); m.value = 1; m.dispatchEvent(new Event('change'))")
+        self.assertIn("launches, not time", page.text("note"))
+        self.assertEqual(page.zoomed(), "py::main (train.py:61)")
+        self.assertNotIn("[idle: host late]", page.names())
+
+    def test_by_leaf(self):
+        page = self.page(b"s samples 5 n a;G k;R sbid\ns samples 3 n b;G k;R sbid\ns samples 2 n b;G j;R send\n")
+        self.browser.click("#byleaf")
+        rows = {row[0].split("  ")[0]: row[1] for row in page.labels()}
+        self.assertEqual(sorted(rows), ["a", "all", "b", "b", "j", "k", "sbid", "send"][0:3] + ["j", "k", "sbid", "send"])
+        self.assertGreater(rows["all"], rows["sbid"])
+        self.assertGreater(rows["sbid"], rows["k"])
+        self.assertGreater(rows["k"], rows["a"])
+        width = page.app("app.picture.boxes.filter(b => app.nameOf(b.v) === 'sbid')[0].width")
+        self.assertAlmostEqual(width, 960)
+        page.search("sbid")
+        self.assertEqual(page.share(), "80.0")
+
+    def test_by_leaf_adds_up(self):
+        page = self.page(self.train, "--metric", "device-samples")
+        self.browser.click("#byleaf")
+        got = dict(page.app("""(() => { const v = app.view; v.expand(0); const out = [];
+            for (let k = v.column('kids')[0]; k < v.column('kids')[0] + v.column('kidCount')[0]; k++)
+                out.push([app.nameOf(k), v.column('value')[k]]);
+            return out; })()"""))
+        want = {}
+        for line in run_picture(self.train, "--folded", "--metric", "device-samples").decode().splitlines():
+            path, value = line.rsplit(" ", 1)
+            leaf = path.rsplit(";", 1)[1].replace("_[g]", "")
+            want[leaf] = want.get(leaf, 0) + int(value)
+        self.assertEqual(got, want)
+
+    def test_icicle(self):
+        page = self.page(self.train)
+        def ys():
+            rows = {row[0].split("  ")[0]: row[1] for row in page.labels()}
+            return rows["all"], rows["step *"]
+        self.assertGreater(*ys())
+        self.browser.click("#icicle")
+        self.assertLess(*ys())
+        page = self.page(self.train, "--inverted")
+        self.assertLess(*ys())
+
+    # The address.
+
+    def test_link_restores(self):
+        page = self.page(self.train)
+        page.click("py::train_step (trainer.py:140)")
+        page.click("layers.*")
+        page.search("gemm|softmax")
+        self.browser.keys("Escape")
+        page.search("gemm")
+        self.browser.click("[data-layer=os]")
+        self.browser.click("#icicle")
+        def state():
+            return page.app("[app.nameOf(app.zoom), app.state.text, app.state.hidden, app.state.inverted, app.state.metric,"
+                            "app.picture.boxes.map((b) => [b.x, b.row, b.look])]")
+        before = state()
+        self.assertEqual(before[0], "layers.*")
+        fragment = self.browser.run("return location.hash")
+        self.assertRegex(fragment, r"^#icicle=1&hide=os&search=gemm&at=[0-9a-z.]+$")
+        page.open(fragment)
+        self.assertEqual(state(), before)
+        # By path, not by place: the same link in a window of another width, and for another metric.
+        self.browser.emulate(900, 600)
+        self.addCleanup(self.browser.emulate, 1200, 800)
+        page.open(fragment + "&metric=device-samples")
+        self.assertEqual(page.zoomed(), "layers.*")
+        page.open("#at=zzz.1&metric=no&hide=none,os&view=leaf")
+        self.assertEqual(page.zoomed(), "all")
+
+    # Themes, other viewers.
+
+    def test_dark_and_light(self):
+        page = self.page(self.train)
+        def colours():
+            return self.browser.run("""const get = (e, p) => getComputedStyle(e)[p]; return [
+                get(document.querySelector('.page'), 'backgroundColor'), get(document.querySelector('.canvas text'), 'fill'),
+                get(document.querySelector('.canvas g.f1, .canvas g.f2, .canvas g.f3, .canvas g.f4, .canvas g.f5, .canvas g.f6, .canvas g.f7, .canvas g.f0'), 'color')]""")
+        light = colours()
+        self.browser.emulate(1200, 800, dark=True)
+        self.addCleanup(self.browser.emulate, 1200, 800)
+        dark = colours()
+        def brightness(colour):
+            return sum(int(x) for x in re.findall(r"\d+", colour)[:3])
+        self.assertGreater(brightness(light[0]), 700)
+        self.assertLess(brightness(dark[0]), 120)
+        self.assertLess(brightness(light[1]), 100)
+        self.assertGreater(brightness(dark[1]), 650)
+        self.assertLess(brightness(dark[2]), brightness(light[2]))
+
+    def test_html_page(self):
+        page = self.page(self.train, "--html", "--title", "a < b", suffix=".html")
+        self.assertEqual(self.browser.run("return document.title"), "a < b")
+        page.click("py::next_batch (data.py:19)")
+        page.search("idle")
+        self.assertEqual(page.share(), exact_share(self.train, "wall", "idle"))
+
+    def test_image_is_still(self):
+        page = self.page(self.train)
+        with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as out:
+            out.write(f'<img src="file://{page.path}">')
+        self.addCleanup(os.unlink, out.name)
+        self.browser.open("file://" + out.name)
+        size = self.browser.run_async("const i = document.querySelector('img'); await i.decode(); return [i.naturalWidth, i.naturalHeight]")
+        self.assertEqual(size[0], 1200)
+        self.assertGreater(size[1], 300)
+        with tempfile.NamedTemporaryFile(suffix=".png") as shot:
+            self.browser.screenshot(shot.name)
+
+    def test_strict_policy_shows_the_still_picture(self):
+        page = self.page(self.train)
+        with open(page.path, encoding="utf-8") as picture:
+            body = picture.read().split("?>", 1)[1]
+        with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as out:
+            out.write('<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="script-src \'none\'">' + body)
+        self.addCleanup(os.unlink, out.name)
+        self.browser.open("file://" + out.name)
+        self.assertGreater(self.browser.run("return document.querySelectorAll('#still rect').length"), 20)
+        self.assertIn("violates", " ".join(m["message"] for m in self.browser.console()))
+
+    def test_without_decompression(self):
+        page = self.page(self.train)
+        script = self.browser.devtools("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")
+        try:
+            self.browser.open("file://" + page.path)
+            self.assertIsNone(self.browser.run_async("return await flame"))
+            self.assertIn("no DecompressionStream", self.browser.run("return document.getElementById('still').textContent"))
+        finally:
+            self.browser.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+
+    # Names are hostile.
+
+    HOSTILE = ["</title><script>window.hacked=1</script>", "]]></script><script>window.hacked=1</script>",
+               "\"'&amp;<&>", "\\x1b[31m", "a\\xe2\\x80\\xaeb", "\\xff\\xfe", "<img src=x onerror=window.hacked=1>",
+               "javascript:window.hacked=1", "__proto__", "constructor", "${window.hacked=1}", " 12", "%s%n",
+               "\\xef\\xbf\\xbf", "\\xed\\xa0\\x80", "a\\x3bb"]
+
+    def test_hostile_names(self):
+        lines = "".join(f"s samples {i + 1} n {name} @{name}:1 #{name} ={name};n {name}\n" for i, name in enumerate(n.replace(";", "\\x3b") for n in self.HOSTILE))
+        lines = lines.encode() + b"s samples 99 n " + b"long<" * 200000 + b"\n"
+        for suffix, options in ((".svg", []), (".html", ["--html"])):
+            page = self.page(lines, *options, "--title", self.HOSTILE[0], "--note", self.HOSTILE[1], suffix=suffix)
+            self.assertEqual(self.browser.run("return document.title"), self.HOSTILE[0])
+            for name in ("]]></script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>"):
+                page.click(name)
+                self.browser.mouse(*page.place(name))
+                self.assertEqual(page.zoomed(), name)
+                self.browser.keys("Escape")
+            self.browser.mouse(*page.place("long<" * 200000))
+            tip = self.browser.run("return document.querySelector('.tip b').textContent")
+            self.assertTrue(tip.endswith("(1,000,000 characters)"), tip[-40:])
+            self.assertLess(len(tip), 2100)
+            page.search("<script>")
+            names = page.app("app.tree.names")
+            self.assertIn("a\ufffdb", names)
+            self.assertIn("\ufffd[31m", names)
+            self.assertFalse([n for n in names if re.search("[\x00-\x1f\x7f-\x9f\u202e\ud800-\udfff\uffff]", n)])
+            self.assertIsNone(self.browser.run("return window.hacked || null"))
+            self.assertEqual(self.browser.run("return document.querySelectorAll('script').length"), 1)
+            self.assertEqual(self.browser.run("return document.querySelectorAll('img').length"), 0)
+
+    # Speed, loosely: test/bench measures.
+
+    def test_deep_stack(self):
+        lines = b"s samples 1 " + b";".join(b"n f%d" % i for i in range(250)) + b"\n"
+        page = self.page(lines)
+        self.assertEqual(page.app("app.picture.rows.length"), 251)
+        # The root is what one sees first.
+        self.assertTrue(page.app("app.page.main.scrollTop + app.page.main.clientHeight >= app.picture.height - 1"))
+
+
+if __name__ == "__main__":
+    if not webdriver.find_browser():
+        print("skipped: needs chromium and chromedriver (Debian: chromium, chromium-driver)")
+        sys.exit(77)
+    unittest.main()

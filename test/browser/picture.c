@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture [OPTION...] < LINES > OUT: a flame graph of a tree written as test/lines.h says. */
+#include "export/folded.h"
+#include "flame/flame.h"
+
+#include "lines.h"
+
+int main(int argc, char **argv)
+{
+	struct flame_options opt = { .title = "Test" };
+	const char *metric = NULL;
+	bool is_folded = false;
+	struct err err;
+
+	for (int i = 1; i < argc; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+		if (!strcmp(argv[i], "--html"))
+			opt.format = FLAME_HTML;
+		else if (!strcmp(argv[i], "--folded"))
+			is_folded = true;
+		else if (!strcmp(argv[i], "--full"))
+			opt.full = true;
+		else if (!strcmp(argv[i], "--inverted"))
+			opt.inverted = true;
+		else if (!strcmp(argv[i], "--width"))
+			opt.width_px = (uint32_t)strtoul(value, NULL, 10), i++;
+		else if (!strcmp(argv[i], "--title"))
+			opt.title = value, i++;
+		else if (!strcmp(argv[i], "--note"))
+			opt.note = value, i++;
+		else if (!strcmp(argv[i], "--metric"))
+			metric = value, i++;
+		else
+			return 2;
+	}
+
+	CLEANUP(profile_free) struct profile *p = lines_read(stdin);
+	opt.metric = metric ? profile_metric_find(p, metric) : 0;
+	if (opt.metric < 0)
+		return 2;
+	int rc = is_folded ? folded_write(stdout, p, opt.metric, &err)
+			   : flame_write(stdout, p, &opt, &err);
+	if (rc < 0)
+		fprintf(stderr, "%s\n", err.text);
+	return rc < 0;
+}
