@@ -28,6 +28,8 @@ struct record_options {
 	VEC(uint32_t) pids;
 	const char *output;
 	bool quiet, verbose, lines;
+	char line_flags[1024];
+	const char *environment[3];
 };
 
 enum {
@@ -48,6 +50,8 @@ static const struct argp_option options[] = {
 	{ "event", 'e', "EVENT", 0, "Sample on 'cycles' or 'cpu-clock' (what there is)", 0 },
 	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0, "'fp': stacks (usual); 'none': no stacks", 0 },
 	{ NULL, 'g', NULL, 0, "Record stacks (as always)", 0 },
+	{ "mmap-pages", 'm', "SIZE", 0,
+	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0, "Leave out what the processes start", 0 },
 	{ "no-inherit", 'i', NULL, OPTION_ALIAS, NULL, 0 },
 	{ "duration", OPT_DURATION, "TIME", 0, "End after TIME (10, 1.5s, 200ms, 5m)", 0 },
@@ -83,6 +87,21 @@ static int parse_frequency(const char *text, uint64_t *ret)
 		return *ret ? 0 : -EINVAL;
 	}
 	return parse_u64(text, 10, ret) < 0 || !*ret ? -EINVAL : 0;
+}
+
+/* As perf's: pages, or a size with its unit. */
+static int parse_ring(const char *text, uint64_t *ret)
+{
+	uint64_t value, page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (parse_u64(text, 10, &value) == 0)
+		value = value < UINT32_MAX ? value * page : UINT64_MAX;
+	else if (parse_size(text, &value) < 0)
+		return -EINVAL;
+	if (value < page || value > 1u << 30)
+		return -EINVAL;
+	*ret = value;
+	return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -128,6 +147,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LINES:
 		opt->lines = true;
 		return 0;
+	case 'm':
+		if (parse_ring(arg, &s->ring_bytes) < 0)
+			argp_error(state, "'%s' is no size of a ring", arg);
+		return 0;
 	case 'q':
 		opt->quiet = true;
 		return 0;
@@ -157,11 +180,20 @@ static const struct argp argp = {
 
 /* POCL 3.1 has lines only for kernels that it does not optimise, and only while their source, a
  * temporary file, is still there. */
-static const char *const line_environment[] = {
-	"POCL_EXTRA_BUILD_FLAGS=-g -cl-opt-disable",
-	"POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES=1",
-	NULL,
-};
+static void add_line_environment(struct record_options *opt)
+{
+	const char *flags = getenv("POCL_EXTRA_BUILD_FLAGS");
+
+	snprintf(opt->line_flags, sizeof(opt->line_flags),
+		 "POCL_EXTRA_BUILD_FLAGS=%s%s-g -cl-opt-disable", flags ? flags : "",
+		 flags ? " " : "");
+	opt->environment[0] = opt->line_flags;
+	opt->environment[1] = "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES=1";
+	opt->session.environment = opt->environment;
+	fputs("accel-prof: --lines: POCL builds kernels with '-g -cl-opt-disable': source lines are "
+	      "right, times are not those of optimised kernels\n",
+	      stderr);
+}
 
 static void log_stderr(void *data, const char *text)
 {
@@ -242,7 +274,7 @@ static void print_losses(const struct session_result *r)
 
 	for (size_t i = 0; i < LOSS_ALL_COUNT; i++) {
 		if (r->lost[i])
-			fprintf(stderr, "[ accel-prof record: Lost %s: %s (%s) ]\n",
+			fprintf(stderr, "[ accel-prof record: Lost %s %s events: %s ]\n",
 				grouped(r->lost[i], count), loss_what(i), loss_why(i));
 	}
 }
@@ -342,12 +374,8 @@ int cmd_record(int argc, char **argv)
 	opt.session.rank = output_rank();
 	opt.session.pids = opt.pids.data;
 	opt.session.pid_count = opt.pids.len;
-	if (opt.lines) {
-		opt.session.environment = line_environment;
-		fputs("accel-prof: --lines: POCL builds kernels with '-g -cl-opt-disable': source "
-		      "lines are right, times are not those of optimised kernels\n",
-		      stderr);
-	}
+	if (opt.lines)
+		add_line_environment(&opt);
 	if (opt.verbose)
 		log_set(log_stderr, NULL);
 	int status = record(&opt);

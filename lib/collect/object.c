@@ -150,6 +150,8 @@ static void object_open(struct objects *o, const struct object_place *place, str
 {
 	struct err err;
 
+	if (place->is_deleted)
+		object->flags |= OBJECT_DELETED;
 	if (is_gone(object->path)) {
 		object->path[strlen(object->path) - strlen(" (deleted)")] = '\0';
 		object->flags |= OBJECT_DELETED;

@@ -41,8 +41,9 @@ struct object_place {
 	uint32_t pid;
 	uint64_t start, end;
 	uint32_t major, minor;
-	uint64_t inode; /* 0: no file */
-	struct span path;
+	uint64_t inode;   /* 0: no file */
+	struct span path; /* perhaps with " (deleted)" behind it */
+	bool is_deleted;
 };
 
 /* One descriptor each; a PyTorch process has about 320. Later ones are not opened, and counted. */

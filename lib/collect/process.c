@@ -346,6 +346,7 @@ static int read_mapping(struct processes *p, struct process *process, const stru
 		.minor = m->minor,
 		.inode = m->inode,
 		.path = m->path,
+		.is_deleted = m->is_deleted,
 	};
 	struct object *object = NULL;
 

@@ -67,9 +67,10 @@ class Capture:
 
 
 def truth(output):
-    """The share of often() as the workload measured it."""
+    """The share of often(), and the CPU time of both in seconds, as the workload measured them."""
     times = dict(re.findall(r'^(often|seldom) (\d+)$', output, re.MULTILINE))
-    return int(times['often']) / (int(times['often']) + int(times['seldom']))
+    both = int(times['often']) + int(times['seldom'])
+    return int(times['often']) / both, both / 1e9
 
 
 class Record(unittest.TestCase):
@@ -81,12 +82,14 @@ class Record(unittest.TestCase):
     def record(self, *args, **kwargs):
         return run('record', '-o', self.data, *args, **kwargs)
 
-    def check_share(self, capture, output, burner='burn'):
-        """The share is binomial: 4 standard deviations, and half a point for edges."""
+    def check_share(self, capture, output):
+        """The share is binomial: 4 standard deviations, and half a point for edges. The number of
+        samples is that of the CPU time; on a virtual machine that has to wait some are missing."""
         count = capture.by_function(SPLIT)
         both = count['often'] + count['seldom']
-        share = truth(output)
-        self.assertGreater(both, 100)
+        share, seconds = truth(output)
+        self.assertGreater(both, 0.5 * 999 * seconds)
+        self.assertLess(both, 1.1 * 999 * seconds)
         self.assertAlmostEqual(count['often'] / both, share,
                                delta=4 * (share * (1 - share) / both) ** 0.5 + 0.005)
         return count
@@ -124,12 +127,12 @@ class Record(unittest.TestCase):
         self.assertLess(Capture(self.data).by_function(SPLIT)['burn'], 5)
 
     def test_threads(self):
-        done = self.record('-F', '999', '--', SPLIT, 'threads', '500')
+        done = self.record('-F', '999', '--', SPLIT, 'threads', '300')
         capture = Capture(self.data)
         self.check_share(capture, done.stdout)
         busy = Counter(capture.threads[thread][1] for thread, _ in capture.samples)
         for number in range(4):
-            self.assertGreater(busy[f'often-{number}'], 20)
+            self.assertGreater(busy[f'often-{number}'], 100)
 
     def test_late_library(self):
         done = self.record('-F', '999', '--', SPLIT, 'late', '500')
@@ -146,10 +149,63 @@ class Record(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         capture = Capture(self.data)
         count = capture.by_function(SPLIT)
-        self.assertGreater(count['burn'], 100)
+        self.assertGreater(count['burn'], 20)
         self.assertGreaterEqual(count['work'], 0.99 * count['burn'])
         names = {name for _, name in capture.threads.values()}
         self.assertIn('often-3', names)
+
+    def objects(self):
+        return [line for line in run('dump', '-i', self.data).stdout.splitlines()
+                if line.startswith('OBJECT')]
+
+    def test_other_root(self):
+        """A program at a path that exists in its own mount namespace only."""
+        script = ('mount -t tmpfs none /mnt && cp "$1" /mnt/hidden && exec /mnt/hidden plain 400')
+        done = self.record('-F', '999', '--', 'unshare', '-m', 'sh', '-c', script, 'sh', SPLIT)
+        if 'unshare' in done.stderr or 'mount' in done.stderr:
+            self.skipTest('no mount namespaces here')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = [line for line in self.objects() if '"/mnt/hidden"' in line]
+        self.assertEqual(len(found), 1)
+        self.assertIn('build_id=', found[0])
+        self.assertIn(f'size={os.path.getsize(SPLIT)} ', found[0])
+
+    def test_deleted_program(self):
+        path = os.path.join(self.folder, 'gone')
+        shutil.copy(SPLIT, path)
+        with subprocess.Popen([path, 'plain', '3000'], stdout=subprocess.DEVNULL) as process:
+            time.sleep(0.1)
+            os.unlink(path)
+            done = self.record('-F', '999', '-p', str(process.pid), '--duration', '0.3')
+            process.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = [line for line in self.objects() if f'"{path}"' in line]
+        self.assertEqual(len(found), 1)
+        self.assertIn('build_id=', found[0])
+        self.assertIn('flags=deleted', found[0])
+
+    def test_losses_are_told(self):
+        """A ring of one page, and a recorder that is kept from looking at it."""
+        with subprocess.Popen([SPLIT, 'threads', '20000'], stdout=subprocess.DEVNULL) as process:
+            with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-m', '1', '-p',
+                                   str(process.pid)], stderr=subprocess.PIPE, text=True) as recorder:
+                time.sleep(0.5)
+                recorder.send_signal(signal.SIGSTOP)
+                time.sleep(0.5)
+                recorder.send_signal(signal.SIGCONT)
+                time.sleep(0.2)
+                recorder.send_signal(signal.SIGINT)
+                _, told = recorder.communicate(timeout=20)
+            process.kill()
+        lost = re.search(r'Lost ([\d,]+) cpu-sample events: ring full', told)
+        self.assertIsNotNone(lost, told)
+        capture = Capture(self.data)
+        counted = sum(int(n) for n in re.findall(r'^LOST .*what=\d+:"cpu-sample".* count=(\d+)',
+                                                 capture.text, re.MULTILINE))
+        self.assertEqual(counted, int(lost[1].replace(',', '')))
+        # Half a second of at least one busy CPU, of which a page holds some twenty samples.
+        self.assertGreater(counted, 150)
+        self.assertRegex(capture.text, rf'(?m)^END .*lost={counted}\b')
 
     def test_target_ends_or_is_killed(self):
         for how in (signal.SIGTERM, signal.SIGKILL):

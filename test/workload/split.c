@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split MODE MILLISECONDS: burns CPU time for that long, 4/5 of it below often() and the rest below
- * seldom(), and prints how much each really took ("often NS" and "seldom NS"), so that a profile can
+ * split MODE MILLISECONDS: burns that much CPU time (per thread), 4/5 of it below often() and the rest
+ * below seldom(), and prints how much each really took ("often NS" and "seldom NS"), so that a profile can
  * be compared with the truth. MODE:
  *	plain    as said
  *	threads  the same in four threads at once, named often-0 to often-3
@@ -43,28 +43,30 @@ __attribute__((noinline)) static uint64_t burn(uint64_t rounds, uint64_t x)
 	return x;
 }
 
-__attribute__((noinline)) static uint64_t often(burn_fn fn, uint64_t x)
+__attribute__((noinline)) static uint64_t often(burn_fn fn, uint64_t rounds, uint64_t x)
 {
-	return fn(800000, x) + 1;
+	return fn(rounds * 4, x) + 1;
 }
 
-__attribute__((noinline)) static uint64_t seldom(burn_fn fn, uint64_t x)
+__attribute__((noinline)) static uint64_t seldom(burn_fn fn, uint64_t rounds, uint64_t x)
 {
-	return fn(200000, x) + 1;
+	return fn(rounds, x) + 1;
 }
 
 __attribute__((noinline)) static struct times work(burn_fn fn, uint64_t duration_ns)
 {
-	uint64_t end = now(CLOCK_MONOTONIC) + duration_ns;
+	uint64_t end = now(CLOCK_THREAD_CPUTIME_ID) + duration_ns;
 	static volatile uint64_t sink;
 	struct times times = { 0 };
 	uint64_t x = 1;
 
-	while (now(CLOCK_MONOTONIC) < end) {
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end) {
+		/* A steady rhythm could fall into step with the sampler's. */
+		uint64_t rounds = 20000 + (x >> 33) % 60000;
 		uint64_t a = now(CLOCK_THREAD_CPUTIME_ID);
-		x = often(fn, x);
+		x = often(fn, rounds, x);
 		uint64_t b = now(CLOCK_THREAD_CPUTIME_ID);
-		x = seldom(fn, x);
+		x = seldom(fn, rounds, x);
 		uint64_t c = now(CLOCK_THREAD_CPUTIME_ID);
 		times.often += b - a;
 		times.seldom += c - b;
