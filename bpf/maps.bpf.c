@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The one definition of what maps.bpf.h declares and explains. */
+/* The one definition of what maps.bpf.h and launch.bpf.h declare and explain. */
 #include "bpf/maps.bpf.h"
+#include "bpf/launch.bpf.h"
 
 struct events_map events SEC(".maps");
 struct targets_map targets SEC(".maps");
 struct losses_map losses SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct slots_map slots SEC(".maps");
+struct probe_programs_map probe_programs SEC(".maps");
+struct probe_calls_map probe_calls SEC(".maps");
 
 const volatile __u64 wakeup_bytes = 4 << 20;
 const volatile __u32 stack_limit = 127;

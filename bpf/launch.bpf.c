@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Launch capture: one generic program for all probe sites of all runtimes. The attach cookie says
+ * which entry of `probe_programs` tells what to take along; nothing here knows a runtime.
+ *
+ *	on_probe		a call: its values and its stack
+ *	on_probe_entry		a call whose result is wanted: its values are put aside
+ *	on_probe_return		and joined with the result and the text when it returns
+ *	on_probe_return_plain	the same where the kernel has no sleepable uprobes (before 6.0)
+ */
+#include "bpf/stack.bpf.h"
+
+#include "bpf/launch.bpf.h"
+
+/* The registers of a hit, as the kernel orders them: struct pt_regs. */
+#define REGISTER_WORDS 32 /* a power of two, so that an index can be kept inside */
+
+struct registers {
+	u64 word[REGISTER_WORDS];
+};
+
+#if defined(__TARGET_ARCH_x86)
+#define REGISTER_STACK  19 /* sp */
+#define REGISTER_RETURN 10 /* ax */
+_Static_assert(offsetof(struct pt_regs, sp) == REGISTER_STACK * 8, "sp");
+_Static_assert(offsetof(struct pt_regs, ax) == REGISTER_RETURN * 8, "ax");
+#else
+#error "where are the stack pointer and the return value on this processor?"
+#endif
+
+/* The number that a read starts from. Returns whether that failed. */
+static __always_inline bool read_start(const struct registers *registers,
+				       const struct probe_read *read, u64 *ret)
+{
+	u32 from = read->from;
+
+	if (from == PROBE_READ_STACK) {
+		u64 address = registers->word[REGISTER_STACK] + (s64)read->stack;
+		return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) != 0;
+	}
+	if (from == PROBE_READ_RETURN)
+		from = REGISTER_RETURN;
+	*ret = registers->word[from & (REGISTER_WORDS - 1)];
+	return false;
+}
+
+/* The dereferences of one accessor up to the last. A null pointer ends them, and is no failure. */
+static __always_inline bool read_follow(const struct probe_read *read, u64 *number)
+{
+	bool failed = false;
+
+	for (u32 i = 0; i < EVENT_PROBE_DEREFS - 1; i++) {
+		u64 next = 0;
+		if (i + 1 >= read->derefs || !*number)
+			break;
+		if (bpf_probe_read_user(&next, 8, (void *)(*number + (s64)read->step[i])))
+			failed = true;
+		*number = next;
+	}
+	return failed;
+}
+
+/*
+ * One accessor. What it writes stays within the slot whatever is in the map: @value has at most
+ * 16 + EVENT_PROBE_WORDS words, and behind it is room for a stack, which is written later.
+ */
+static __always_inline bool read_value(const struct registers *registers,
+				       const struct probe_read *read, u64 *value)
+{
+	u64 *to = &value[read->to & 15];
+	u32 bytes = read->bytes;
+	u64 number = 0;
+	bool failed = read_start(registers, read, &number);
+
+	if (read->derefs == 0) {
+		if (bytes < 8)
+			number &= (1ull << (bytes * 8)) - 1;
+		*to = number;
+		return failed;
+	}
+	failed |= read_follow(read, &number);
+	if (bytes > EVENT_PROBE_WORDS * 8)
+		bytes = EVENT_PROBE_WORDS * 8;
+	__builtin_memset(to, 0, EVENT_PROBE_WORDS * 8);
+	if (!number)
+		return failed;
+	number += (s64)read->last;
+	if (bpf_probe_read_user(to, bytes, (void *)number) == 0)
+		return failed;
+	/* An array whose end is not mapped, because it is shorter than the longest. */
+	__builtin_memset(to, 0, EVENT_PROBE_WORDS * 8);
+	if (bytes <= 8 || bpf_probe_read_user(to, 8, (void *)number))
+		return true;
+	bpf_probe_read_user(to + 1, 8, (void *)(number + 8));
+	return failed;
+}
+
+/* Those of the entry, or those of the return. Returns flags of enum event_probe_flag. */
+static __always_inline u32 read_values(struct pt_regs *ctx, const struct probe_program *program,
+				       u64 *value, bool at_return)
+{
+	struct registers registers = { 0 };
+	u32 flags = 0;
+
+	/* Copied because a context can be read at constant offsets only. */
+	bpf_probe_read_kernel(&registers, sizeof(*ctx), ctx);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < EVENT_PROBE_VALUES; i++) {
+		const struct probe_read *read = &program->read[i];
+		if (i >= program->reads)
+			break;
+		if ((read->from == PROBE_READ_RETURN) == at_return &&
+		    read_value(&registers, read, value))
+			flags |= EVENT_PROBE_FAILED;
+	}
+	return flags;
+}
+
+static __always_inline const struct probe_program *program_get(u32 index)
+{
+	return bpf_map_lookup_elem(&probe_programs, &index);
+}
+
+static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_program *program,
+				      struct event_probe *event)
+{
+	event->site = program->site;
+	event->text_size = 0;
+	event->text_start = 0;
+	event->flags = read_values(ctx, program, event->value, false);
+	event->values = program->values;
+	if (!(program->flags & PROBE_PROGRAM_STACK))
+		return offsetof(struct event_probe, value) + program->values * 8;
+
+	struct event_stack *stack = (struct event_stack *)(event + 1);
+	struct stack_regs regs;
+	event->header.stack_offset = sizeof(*event);
+	stack_regs_load(&regs, ctx);
+	regs.entry = program->return_address + 1;
+	stack->kernel_count = 0;
+	stack_walk_user(ctx, &regs, stack);
+	return sizeof(*event) + stack_size(stack);
+}
+
+SEC("uprobe")
+int on_probe(struct pt_regs *ctx)
+{
+	if (!is_target(bpf_get_current_pid_tgid() >> 32))
+		return 0;
+	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
+	if (!program)
+		return 0;
+	struct slot *slot = slot_claim();
+	if (!slot) {
+		loss_add(LOSS_PROBE_NO_SLOT);
+		return 0;
+	}
+	struct event_probe *event = (struct event_probe *)slot->words;
+	event_begin(&event->header, EVENT_PROBE);
+	u64 start_ns = event->header.time_ns;
+	u32 size = probe_fill(ctx, program, event);
+	event_submit(&event->header, size, LOSS_PROBE_RING_FULL);
+	slot_free(slot);
+	cost_add(COST_PROBE, start_ns);
+	return 0;
+}
+
+SEC("uprobe")
+int on_probe_entry(struct pt_regs *ctx)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
+
+	if (!is_target(id >> 32))
+		return 0;
+	const struct probe_program *program = program_get(key.program);
+	if (!program)
+		return 0;
+	struct slot *slot = slot_claim();
+	if (!slot) {
+		loss_add(LOSS_PROBE_NO_SLOT);
+		return 0;
+	}
+	struct call *call = (struct call *)slot->words;
+	u32 flags = read_values(ctx, program, call->value, false);
+	call->flags = flags;
+	bpf_map_update_elem(&probe_calls, &key, call, BPF_ANY);
+	slot_free(slot);
+	return 0;
+}
+
+/* The way through a text. */
+struct text {
+	struct event_probe *event;
+	const struct probe_program *program;
+	u64 address; /* of the next byte of the string that is being read; 0: open the next one */
+	u64 left;    /* bytes left of it, where @is_counted; else it ends with a NUL */
+	u32 string;  /* number of the next one */
+	u32 strings; /* how many there are */
+	u32 filled;  /* bytes in the event */
+	u32 total;   /* bytes of the text so far */
+	u32 is_counted;
+	u32 flags; /* enum event_probe_flag */
+};
+
+/* One step takes at most the rest of a page, so that missing memory costs one page of text. */
+#define TEXT_STEP_BYTES 4096
+/* Steps: two for each page, two for each string; some programs give each line as a string. */
+#define TEXT_STEPS (1 << 16)
+
+/* Memory that may have to be paged in, where @can_sleep. Returns whether that failed. */
+static __always_inline bool text_read(void *to, u32 size, u64 address, bool can_sleep)
+{
+	if (can_sleep)
+		return bpf_copy_from_user(to, size, (void *)address) != 0;
+	return bpf_probe_read_user(to, size, (void *)address) != 0;
+}
+
+static __always_inline u64 text_value(const struct text *t, u32 number)
+{
+	return t->event->value[number & 7];
+}
+
+/* Begin with the next string. Returns whether its place could not be read. */
+static __always_inline bool text_open(struct text *t, bool can_sleep)
+{
+	const struct probe_program *program = t->program;
+	u64 pointer = text_value(t, program->text_pointer);
+	u64 lengths = 0, number = t->string++;
+
+	t->is_counted = 0;
+	t->left = 0;
+	t->address = pointer;
+	if (program->text == PROBE_PROGRAM_BYTES) {
+		t->left = text_value(t, program->text_count) * program->text_scale;
+		t->is_counted = 1;
+	}
+	if (program->text != PROBE_PROGRAM_STRINGS)
+		return false;
+	t->address = 0;
+	if (text_read(&t->address, 8, pointer + number * 8, can_sleep))
+		return true;
+	lengths = text_value(t, program->text_lengths);
+	if (!lengths)
+		return false;
+	if (text_read(&t->left, 8, lengths + number * 8, can_sleep))
+		return true;
+	t->is_counted = t->left != 0;
+	return false;
+}
+
+/* Take along up to @size bytes, at most the rest of the page. Returns how many; 0: the string has
+ * ended or cannot be read. */
+static __always_inline u32 text_take(struct text *t, char *to, u32 size, bool can_sleep)
+{
+	u8 first = 0;
+
+	if (size > TEXT_STEP_BYTES)
+		size = TEXT_STEP_BYTES;
+	if (t->is_counted) {
+		if (t->left < size)
+			size = t->left;
+		if (size == 0)
+			return 0;
+		if (text_read(to, size, t->address, can_sleep)) {
+			t->flags |= EVENT_PROBE_FAILED;
+			return 0;
+		}
+		t->left -= size;
+		return size;
+	}
+	/* This pages it in: the function that knows strings cannot. */
+	if (text_read(&first, 1, t->address, can_sleep)) {
+		t->flags |= EVENT_PROBE_FAILED;
+		return 0;
+	}
+	if (!first || size == 0)
+		return 0;
+	if (size == 1) {
+		*to = first;
+		return 1;
+	}
+	long got = bpf_probe_read_user_str(to, size, (void *)t->address);
+	if (got < 0) {
+		t->flags |= EVENT_PROBE_FAILED;
+		return 0;
+	}
+	/* Its NUL counts, be it the string's or the one that cuts it off; then the next step finds
+	 * out which. */
+	return (u32)got - 1;
+}
+
+/* Send what is there, when another step might not fit. */
+static __always_inline void text_flush(struct text *t)
+{
+	struct event_probe *event = t->event;
+
+	if (t->filled + TEXT_STEP_BYTES <= EVENT_PROBE_TEXT_BYTES)
+		return;
+	event->flags = t->flags | EVENT_PROBE_MORE;
+	event->text_size = t->filled;
+	event_submit(&event->header, sizeof(*event) + EVENT_PROBE_TEXT_BYTES, LOSS_PROBE_RING_FULL);
+	event->text_start = t->total;
+	t->filled = 0;
+}
+
+/* 1: the text is complete. */
+static __always_inline long text_step(struct text *t, bool can_sleep)
+{
+	if (!t->address) {
+		if (t->string >= t->strings)
+			return 1;
+		if (text_open(t, can_sleep)) {
+			t->flags |= EVENT_PROBE_FAILED;
+			return 1;
+		}
+		return 0;
+	}
+	if (t->total >= t->program->text_max) {
+		t->flags |= EVENT_PROBE_CUT;
+		return 1;
+	}
+	text_flush(t);
+	u32 page_left = TEXT_STEP_BYTES - (t->address & (TEXT_STEP_BYTES - 1));
+	u32 room = t->program->text_max - t->total;
+	u32 filled = t->filled & (EVENT_PROBE_TEXT_BYTES - 1);
+	char *to = (char *)(t->event + 1) + filled;
+	u32 taken = text_take(t, to, page_left < room ? page_left : room, can_sleep);
+	t->address = taken ? t->address + taken : 0;
+	t->filled += taken;
+	t->total += taken;
+	return 0;
+}
+
+static long text_step_sleepable(u32 index, struct text *t)
+{
+	return text_step(t, true);
+}
+
+static long text_step_plain(u32 index, struct text *t)
+{
+	return text_step(t, false);
+}
+
+/* Returns the size of the event with the last part of the text. */
+static __always_inline u32 text_fill(struct event_probe *event, const struct probe_program *program,
+				     bool can_sleep)
+{
+	struct text text = {
+		.event = event,
+		.program = program,
+		.strings = 1,
+		.flags = event->flags,
+	};
+
+	if (program->text == PROBE_PROGRAM_STRINGS)
+		text.strings = event->value[program->text_count & 7];
+	long steps = can_sleep ? bpf_loop(TEXT_STEPS, text_step_sleepable, &text, 0)
+			       : bpf_loop(TEXT_STEPS, text_step_plain, &text, 0);
+	if (steps == TEXT_STEPS)
+		text.flags |= EVENT_PROBE_CUT;
+	u32 filled = text.filled;
+	if (filled > EVENT_PROBE_TEXT_BYTES)
+		filled = EVENT_PROBE_TEXT_BYTES;
+	event->flags = text.flags;
+	event->text_size = filled;
+	return sizeof(*event) + filled;
+}
+
+static __always_inline int probe_return(struct pt_regs *ctx, bool can_sleep)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
+	const struct probe_program *program = program_get(key.program);
+	struct call *call = bpf_map_lookup_elem(&probe_calls, &key);
+
+	if (!program || !call)
+		return 0;
+	struct slot *slot = slot_claim();
+	if (!slot) {
+		loss_add(LOSS_PROBE_NO_SLOT);
+		return 0;
+	}
+	struct event_probe *event = (struct event_probe *)slot->words;
+	event_begin(&event->header, EVENT_PROBE);
+	event->site = program->site;
+	event->text_size = 0;
+	event->text_start = 0;
+	event->values = program->values;
+	__builtin_memcpy(event->value, call->value, sizeof(event->value));
+	event->flags = call->flags | read_values(ctx, program, event->value, true);
+	bpf_map_delete_elem(&probe_calls, &key);
+	u32 size = program->text == PROBE_PROGRAM_NO_TEXT
+			   ? offsetof(struct event_probe, value) + program->values * 8
+			   : text_fill(event, program, can_sleep);
+	event_submit(&event->header, size, LOSS_PROBE_RING_FULL);
+	slot_free(slot);
+	return 0;
+}
+
+SEC("uprobe.s")
+int on_probe_return(struct pt_regs *ctx)
+{
+	return probe_return(ctx, true);
+}
+
+SEC("uprobe")
+int on_probe_return_plain(struct pt_regs *ctx)
+{
+	return probe_return(ctx, false);
+}
