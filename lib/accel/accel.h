@@ -66,9 +66,11 @@ struct accel_event {
 };
 
 struct accel_ops {
-	const char *name; /* as in DEVICE records: "opencl" */
-	const struct probe_site *sites;
-	size_t site_count;
+	const char *name;               /* as in DEVICE records: "opencl" */
+	const struct probe_site *sites; /* up to one without a library */
+	/* Sonames of the libraries, up to a NULL: what the system has of them is probed before a
+	 * command starts, so that its first calls are seen. */
+	const char *const *libraries;
 
 	int (*probe)(struct err *why);
 	int (*open)(void **ret, const struct accel_host *host, struct err *err);
@@ -92,6 +94,9 @@ DEFINE_CLEANUP(accel_free, struct accel *)
 /* Their sites, numbered from 0; they live as long as the program. */
 size_t accel_site_count(const struct accel *a);
 const struct probe_site *accel_site(const struct accel *a, size_t number);
+
+/* The sonames that runtimes name, by a number from 0; NULL behind the last. */
+const char *accel_library(size_t number);
 
 int accel_start(struct accel *a, struct err *err);
 int accel_event(struct accel *a, const struct accel_event *event);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/span.h"
 
@@ -49,7 +50,8 @@ enum probe_text_kind {
 	PROBE_TEXT_BYTES,   /* value[count] * scale bytes at value[pointer] */
 };
 
-/* A site's text, named by the numbers of its values. At most @max bytes of it are taken. */
+/* The text of a site with PROBE_AT_RETURN, named by the numbers of its values, each below 8; it is
+ * read when the function returns. At most @max bytes of it are taken. */
 struct probe_text {
 	uint8_t kind; /* enum probe_text_kind */
 	uint8_t pointer, count, lengths;
@@ -58,7 +60,7 @@ struct probe_text {
 };
 
 enum probe_flag {
-	PROBE_STACK = 1 << 0,     /* the caller's stack is wanted */
+	PROBE_STACK = 1 << 0,     /* the caller's stack is wanted; not with PROBE_AT_RETURN */
 	PROBE_AT_RETURN = 1 << 1, /* reported when the function returns; values are of the entry.
 				     Never on a hot path: a pending return probe costs more and
 				     hides the caller from unwinders */
@@ -114,11 +116,17 @@ struct probe_place {
 int site_choose(const struct probe_site *site, uint16_t machine, struct span code,
 		struct probe_place *ret);
 
+/* A library file whose sites are looked for. */
+struct site_file;
+
+/* @fd is borrowed and stays open until site_file_close(); @name is for messages, and copied. */
+int site_file_open(struct site_file **ret, int fd, const char *name, struct err *err);
+void site_file_close(struct site_file *f);
+DEFINE_CLEANUP(site_file_close, struct site_file *)
+
 /*
- * The same for a library file: finds the symbol, reads its code. @ret_offset is the offset in the
- * file that a uprobe is put at. -ENOENT when the library has no such function.
+ * site_choose() for the site's function in this file. @ret_offset is the offset in the file that a
+ * uprobe is put at. -ENOENT when the library has no such function.
  */
-struct elf_file;
-struct elf_symtab;
-int site_resolve(const struct probe_site *site, struct elf_file *elf, struct elf_symtab *symbols,
-		 struct probe_place *ret, uint64_t *ret_offset, struct err *err);
+int site_resolve(struct site_file *f, const struct probe_site *site, struct probe_place *ret,
+		 uint64_t *ret_offset, struct err *err);

@@ -4,7 +4,6 @@
  * them); what is expected follows from the instructions by hand.
  */
 #include "accel/site.h"
-#include "elf/symtab.h"
 
 #include "unit.h"
 
@@ -272,21 +271,19 @@ static bool objdump_agrees(const char *path, const char *symbol, uint32_t skip)
 static void check_file(const char *path, const char *const *symbols)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CLEANUP(elf_close) struct elf_file *elf = NULL;
-	CLEANUP(elf_symtab_free) struct elf_symtab *table = NULL;
+	CLEANUP(site_file_close) struct site_file *file = NULL;
 	struct err err;
 
 	if (fd < 0 || system("objdump --version >/dev/null 2>&1") != 0) {
 		print_message("%s or objdump is missing\n", path);
 		skip();
 	}
-	assert_int_equal(elf_open_fd(&elf, fd, path, 0, &err), 0);
-	assert_int_equal(elf_symtab_new(&table, elf, &err), 0);
+	assert_int_equal(site_file_open(&file, fd, path, &err), 0);
 	for (; *symbols; symbols++) {
 		struct probe_site site = { .library = "lib", .symbol = *symbols };
 		struct probe_place place;
 		uint64_t offset;
-		assert_int_equal(site_resolve(&site, elf, table, &place, &offset, &err), 0);
+		assert_int_equal(site_resolve(file, &site, &place, &offset, &err), 0);
 		print_message("%s+%u%s\n", *symbols, place.skip, place.emulated ? "" : " (slow)");
 		assert_true(place.emulated);
 		assert_true(objdump_agrees(path, *symbols, place.skip));
@@ -327,8 +324,7 @@ static void test_no_such_function(void **state)
 	const char *path = "/usr/lib/x86_64-linux-gnu/libc.so.6";
 	const struct probe_site site = { .library = "libc", .symbol = "clEnqueueNDRangeKernel" };
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CLEANUP(elf_close) struct elf_file *elf = NULL;
-	CLEANUP(elf_symtab_free) struct elf_symtab *table = NULL;
+	CLEANUP(site_file_close) struct site_file *file = NULL;
 	struct probe_place place;
 	uint64_t offset;
 	struct err err;
@@ -336,9 +332,8 @@ static void test_no_such_function(void **state)
 	(void)state;
 	if (fd < 0)
 		skip();
-	assert_int_equal(elf_open_fd(&elf, fd, path, 0, &err), 0);
-	assert_int_equal(elf_symtab_new(&table, elf, &err), 0);
-	assert_int_equal(site_resolve(&site, elf, table, &place, &offset, &err), -ENOENT);
+	assert_int_equal(site_file_open(&file, fd, path, &err), 0);
+	assert_int_equal(site_resolve(file, &site, &place, &offset, &err), -ENOENT);
 }
 
 int main(void)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "accel/opencl.h"
+
+#include "accel/runtimes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int opencl_open(void **ret, const struct accel_host *host, struct err *err)
+{
+	struct opencl *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return err_set(err, -ENOMEM, "no memory");
+	o->host = *host;
+	*ret = o;
+	return 0;
+}
+
+static void opencl_close(void *runtime)
+{
+	struct opencl *o = runtime;
+
+	vec_for_each(&o->processes, it)
+		opencl_process_free(*it);
+	vec_release(&o->processes);
+	hash_release(&o->process_index);
+	hash_release(&o->device_names);
+	free(o);
+}
+
+static int opencl_event(void *runtime, const struct accel_event *e)
+{
+	struct opencl *o = runtime;
+	struct opencl_process *p = opencl_process(o, e);
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	switch (e->site->id) {
+	case SITE_POCL_SUBMITTED:
+	case SITE_POCL_RUNNING:
+	case SITE_POCL_COMPLETE:
+		return pocl_event(o, p, e);
+	default:
+		break;
+	}
+	/* Every other hit is a call that the thread makes: the one before has returned. */
+	rc = opencl_thread_seen(o, p, e);
+	if (rc < 0)
+		return rc;
+	switch (e->site->id) {
+	case SITE_FINISH:
+	case SITE_WAIT:
+		return opencl_waiting(o, p, e);
+	case SITE_USER_EVENT:
+		return 0;
+	case SITE_CREATE_KERNEL:
+		return opencl_kernel_created(o, p, e);
+	case SITE_CREATE_KERNELS:
+		return opencl_kernels_created(o, p, e);
+	case SITE_CLONE_KERNEL:
+		return opencl_kernel_cloned(o, p, e);
+	case SITE_KERNEL_INFO:
+		return opencl_kernel_told(o, p, e);
+	case SITE_SOURCE:
+	case SITE_IL:
+	case SITE_BINARY:
+		return opencl_program_created(o, p, e);
+	case SITE_QUEUE:
+	case SITE_QUEUE_PROPERTIES:
+		return opencl_queue_created(o, p, e);
+	default:
+		return opencl_launched(o, p, e);
+	}
+}
+
+static int opencl_exited(void *runtime, uint32_t process, uint64_t time_ns)
+{
+	struct opencl *o = runtime;
+	uint64_t *index = hash_get(&o->process_index, process);
+	int rc;
+
+	(void)time_ns;
+	if (!index)
+		return 0;
+	struct opencl_process *p = o->processes.data[*index];
+	rc = opencl_waits_end(o, p, 0);
+	if (!p->has_pocl)
+		o->stats.untimed += p->launches;
+	opencl_process_free(p);
+	/* The last one takes its place. */
+	o->processes.data[*index] = o->processes.data[--o->processes.len];
+	if (*index < o->processes.len) {
+		uint64_t *moved = hash_get(&o->process_index, o->processes.data[*index]->process);
+		*moved = *index;
+	}
+	hash_remove(&o->process_index, process);
+	return rc;
+}
+
+static int opencl_stop(void *runtime)
+{
+	struct opencl *o = runtime;
+	int rc = 0;
+
+	vec_for_each(&o->processes, it) {
+		rc = rc ? rc : opencl_waits_end(o, *it, 0);
+		if (!(*it)->has_pocl) {
+			o->stats.untimed += (*it)->launches;
+			(*it)->launches = 0;
+		}
+	}
+	return rc;
+}
+
+static int put_info(struct opencl *o, const char *key, const char *value)
+{
+	struct record record = { .type = RECORD_INFO };
+	int rc;
+
+	rc = capture_writer_string(o->host.writer, key, &record.info.key);
+	if (rc == 0)
+		rc = capture_writer_string(o->host.writer, value, &record.info.value);
+	return rc < 0 ? rc : capture_writer_put(o->host.writer, &record);
+}
+
+static int put_number(struct opencl *o, const char *key, uint64_t number)
+{
+	char text[32];
+
+	if (number == 0)
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return put_info(o, key, text);
+}
+
+static int opencl_describe(void *runtime)
+{
+	struct opencl *o = runtime;
+	const struct opencl_stats *s = &o->stats;
+	char text[256];
+	int rc = 0;
+
+	if (s->untimed) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " of %" PRIu64
+			 " OpenCL launches went to a runtime that does not "
+			 "tell when work starts and ends; of the OpenCL runtimes only POCL does",
+			 s->untimed, s->launches);
+		rc = put_info(o, "missing.device-time", text);
+	}
+	rc = rc ? rc : put_number(o, "opencl.launches", s->launches);
+	rc = rc ? rc : put_number(o, "opencl.joined-in-call", s->joined_in_call);
+	rc = rc ? rc : put_number(o, "opencl.joined-in-order", s->joined_in_order);
+	rc = rc ? rc : put_number(o, "opencl.launched-before", s->before);
+	rc = rc ? rc : put_number(o, "opencl.given-up", s->given_up);
+	rc = rc ? rc : put_number(o, "opencl.unnamed-kernels", s->unnamed);
+	rc = rc ? rc : put_number(o, "opencl.cut-programs", s->cut);
+	return rc;
+}
+
+const struct accel_ops opencl_ops = {
+	.name = "opencl",
+	.sites = opencl_sites,
+	.libraries = opencl_libraries,
+	.open = opencl_open,
+	.event = opencl_event,
+	.exited = opencl_exited,
+	.stop = opencl_stop,
+	.describe = opencl_describe,
+	.close = opencl_close,
+};

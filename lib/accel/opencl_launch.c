@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work as the host asks for it: LAUNCH records, and what waits to be joined with the device's. */
+#include "accel/opencl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Launches of one queue that wait for their command. A program may enqueue as many as it likes
+ * before the device gets to them; with a runtime that never tells, only a few are kept. */
+#define WAITING_MAX      (1u << 20)
+#define WAITING_MAX_MUTE (1u << 10)
+/* Take joined ones off the front when they are that many. */
+#define PASSED_MIN 1024
+
+struct opencl_launch *opencl_launch_get(struct opencl_queue *q, uint64_t number)
+{
+	uint64_t index = number - q->passed;
+
+	if (number < q->passed || index >= q->launches.len)
+		return NULL;
+	return &q->launches.data[index];
+}
+
+/* Drop what is joined at the front, and, beyond the limit, the oldest. */
+static void trim(struct opencl *o, const struct opencl_process *p, struct opencl_queue *q)
+{
+	size_t limit = p->has_pocl ? WAITING_MAX : WAITING_MAX_MUTE;
+
+	while (q->first < q->launches.len && q->launches.data[q->first].is_joined)
+		q->first++;
+	if (q->launches.len - q->first > limit) {
+		q->first++;
+		o->stats.given_up += p->has_pocl;
+	}
+	if (q->first < PASSED_MIN || q->first * 2 < q->launches.len)
+		return;
+	memmove(q->launches.data, q->launches.data + q->first,
+		(q->launches.len - q->first) * sizeof(*q->launches.data));
+	q->launches.len -= q->first;
+	q->passed += q->first;
+	q->first = 0;
+}
+
+static int add_launch(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+		      size_t queue, const struct opencl_launch *launch)
+{
+	struct opencl_queue *q = &p->queues.data[queue];
+	struct opencl_thread *thread;
+	int rc;
+
+	trim(o, p, q);
+	if (vec_push(&q->launches, *launch) < 0)
+		return -ENOMEM;
+	rc = opencl_thread(p, e->tid, &thread);
+	if (rc < 0)
+		return rc;
+	thread->in_call = true;
+	thread->queue = queue;
+	thread->launch = q->passed + q->launches.len - 1;
+	return 0;
+}
+
+static uint32_t clamp32(uint64_t number)
+{
+	return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
+/* Sizes of an ND-range. With no local size the runtime chooses one: then the global size is told as
+ * it is. */
+static int set_grid(struct opencl *o, const struct accel_event *e, struct record_launch *launch)
+{
+	const uint64_t *global = &e->value[3], *local = &e->value[6];
+	uint64_t dimensions = e->value[2];
+	char text[96];
+
+	if (dimensions < 1 || dimensions > 3)
+		return 0;
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t items = i < dimensions ? local[i] : 1;
+		uint64_t all = i < dimensions ? global[i] : 1;
+		if (items == 0) {
+			memset(launch->grid, 0, sizeof(launch->grid));
+			memset(launch->block, 0, sizeof(launch->block));
+			snprintf(text, sizeof(text), "global=%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+				 global[0], dimensions > 1 ? global[1] : 1,
+				 dimensions > 2 ? global[2] : 1);
+			return capture_writer_string(o->host.writer, text, &launch->metadata);
+		}
+		launch->block[i] = clamp32(items);
+		launch->grid[i] = clamp32(all / items + (all % items != 0));
+	}
+	return 0;
+}
+
+/* What the call says beside its queue. */
+static int describe_launch(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+			   struct opencl_launch *launch, struct record_launch *record)
+{
+	const struct opencl_transfer *transfer = opencl_transfer(e->site);
+	struct opencl_kernel kernel;
+	int rc;
+
+	launch->kind = LAUNCH_KERNEL;
+	launch->command = COMMAND_NDRANGE;
+	if (e->site->id == SITE_NDRANGE || e->site->id == SITE_TASK) {
+		launch->kernel_handle = e->value[1];
+		rc = opencl_kernel(o, p, e->value[1], &kernel);
+		if (rc < 0)
+			return rc;
+		launch->kernel = kernel.record;
+		if (e->site->id == SITE_NDRANGE)
+			return set_grid(o, e, record);
+		for (unsigned int i = 0; i < 3; i++)
+			record->grid[i] = record->block[i] = 1;
+		return 0;
+	}
+	if (transfer) {
+		launch->kind = transfer->kind;
+		launch->command = transfer->command;
+		launch->bytes = e->value[1];
+		if (transfer->has_region &&
+		    (__builtin_mul_overflow(e->value[1], e->value[2], &launch->bytes) ||
+		     __builtin_mul_overflow(launch->bytes, e->value[3], &launch->bytes)))
+			launch->bytes = 0;
+		return capture_writer_string(o->host.writer, transfer->title, &launch->name);
+	}
+	launch->kind = LAUNCH_OTHER;
+	launch->command = COMMAND_NATIVE;
+	return capture_writer_string(o->host.writer, "Native Kernel", &launch->name);
+}
+
+int opencl_launched(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	struct record record = { .type = RECORD_LAUNCH };
+	struct record_launch *r = &record.launch;
+	struct opencl_launch launch = { .time_ns = e->time_ns };
+	size_t queue;
+	int rc;
+
+	rc = opencl_queue(o, p, e->value[0], &queue);
+	if (rc == 0)
+		rc = describe_launch(o, p, e, &launch, r);
+	if (rc < 0)
+		return rc;
+	launch.correlation = o->host.correlation(o->host.data);
+	r->time_ns = e->time_ns;
+	r->thread = e->thread;
+	r->stack = e->stack;
+	r->kind = launch.kind;
+	r->kernel = launch.kernel;
+	r->queue = p->queues.data[queue].record;
+	r->correlation = launch.correlation;
+	r->name = launch.name;
+	r->bytes = launch.bytes;
+	rc = capture_writer_put(o->host.writer, &record);
+	if (rc < 0)
+		return rc;
+	o->stats.launches++;
+	p->launches++;
+	return add_launch(o, p, e, queue, &launch);
+}
+
+int opencl_thread_seen(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	struct opencl_thread *thread;
+	int rc = opencl_thread(p, e->tid, &thread);
+
+	if (rc < 0)
+		return rc;
+	if (thread->in_call) {
+		struct opencl_launch *launch =
+			opencl_launch_get(&p->queues.data[thread->queue], thread->launch);
+		if (launch)
+			launch->ended_ns = e->time_ns;
+		thread->in_call = false;
+	}
+	return p->waits.len ? opencl_waits_end(o, p, e->tid) : 0;
+}
+
+/* A wait lasts until the last command that it is for has completed: a little less than it does, for
+ * the thread has to wake up. Its return could only be seen with a return probe, which would be in
+ * the way of every unwinder meanwhile. */
+int opencl_waiting(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	struct opencl_wait wait = {
+		.tid = e->tid,
+		.thread = e->thread,
+		.stack = e->stack,
+		.time_ns = e->time_ns,
+	};
+	size_t queue;
+	int rc;
+
+	if (!p->has_pocl)
+		return 0;
+	if (e->site->id == SITE_FINISH) {
+		rc = opencl_queue(o, p, e->value[0], &queue);
+		if (rc < 0)
+			return rc;
+		wait.queue = e->value[0];
+		wait.queue_record = p->queues.data[queue].record;
+		wait.device = p->queues.data[queue].device;
+	} else {
+		for (size_t i = 0; i < WAIT_EVENTS && i < e->value[0]; i++)
+			wait.event[i] = e->value[1 + i];
+	}
+	rc = capture_writer_string(o->host.writer, e->site->symbol, &wait.name);
+	if (rc < 0)
+		return rc;
+	return vec_push(&p->waits, wait);
+}
+
+static int put_wait(struct opencl *o, const struct opencl_wait *wait)
+{
+	struct record record = {
+		.type = RECORD_SYNC,
+		.sync = {
+			.time_ns = wait->time_ns,
+			.duration_ns = wait->end_ns - wait->time_ns,
+			.thread = wait->thread,
+			.stack = wait->stack,
+			.name = wait->name,
+			.device = wait->device,
+			.queue = wait->queue_record,
+		},
+	};
+	int rc = capture_writer_put(o->host.writer, &record);
+
+	if (rc != -EINVAL || !wait->stack)
+		return rc;
+	/* A very long wait: its stack has been forgotten. */
+	record.sync.stack = 0;
+	return capture_writer_put(o->host.writer, &record);
+}
+
+int opencl_waits_end(struct opencl *o, struct opencl_process *p, uint32_t tid)
+{
+	size_t kept = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->waits.len; i++) {
+		struct opencl_wait *wait = &p->waits.data[i];
+		if (tid && wait->tid != tid) {
+			p->waits.data[kept++] = *wait;
+			continue;
+		}
+		/* Nothing completed meanwhile: there was nothing to wait for. */
+		if (wait->end_ns && rc == 0)
+			rc = put_wait(o, wait);
+	}
+	p->waits.len = kept;
+	return rc;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes, threads, queues and devices. */
+#include "accel/opencl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define QUEUE_OUT_OF_ORDER (1u << 0) /* CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE */
+#define QUEUE_PROPERTIES   0x1093    /* CL_QUEUE_PROPERTIES: the key in a list of pairs */
+#define DEVICE_NAME_MAX    256
+#define DEVICE_SCAN_WORDS  192 /* POCL 3.1's device struct is some 1,100 bytes up to its name */
+/* Words of POCL's queue among which is its device: 72 in 3.1, 8 or 16 later in other builds. */
+#define QUEUE_DEVICE_FIRST 64
+#define QUEUE_DEVICE_WORDS 5
+
+struct opencl_process *opencl_process(struct opencl *o, const struct accel_event *e)
+{
+	uint64_t *index = hash_get(&o->process_index, e->process);
+	struct opencl_process *p;
+
+	if (index)
+		return o->processes.data[*index];
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->process = e->process;
+	p->pid = e->pid;
+	p->name_word = -1;
+	p->window_word = -1;
+	if (vec_push(&o->processes, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	if (hash_set(&o->process_index, e->process, o->processes.len - 1) < 0) {
+		o->processes.len--;
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void opencl_process_free(struct opencl_process *p)
+{
+	if (!p)
+		return;
+	vec_for_each(&p->queues, it)
+		vec_release(&it->launches);
+	vec_release(&p->kernels);
+	vec_release(&p->queues);
+	vec_release(&p->devices);
+	vec_release(&p->threads);
+	vec_release(&p->waits);
+	vec_release(&p->commands);
+	vec_release(&p->free_commands);
+	hash_release(&p->kernel_index);
+	hash_release(&p->queue_index);
+	hash_release(&p->device_index);
+	hash_release(&p->thread_index);
+	hash_release(&p->programs);
+	hash_release(&p->kernel_names);
+	hash_release(&p->command_index);
+	free(p);
+}
+
+int opencl_thread(struct opencl_process *p, uint32_t tid, struct opencl_thread **ret)
+{
+	uint64_t *index = hash_get(&p->thread_index, tid);
+
+	if (!index) {
+		if (vec_push(&p->threads, (struct opencl_thread){ .tid = tid }) < 0 ||
+		    hash_set(&p->thread_index, tid, p->threads.len - 1) < 0)
+			return -ENOMEM;
+		*ret = vec_last(&p->threads);
+		return 0;
+	}
+	*ret = &p->threads.data[*index];
+	return 0;
+}
+
+/*
+ * A CPU device of POCL is called after its driver and the processor ("pthread-skylake-avx512-AMD
+ * EPYC", later "cpu-..."); the struct behind its handle has a pointer to that text.
+ */
+static bool find_device_name(struct opencl *o, const struct opencl_process *p, uint64_t handle,
+			     char *name)
+{
+	uint64_t words[DEVICE_SCAN_WORDS];
+
+	if (!handle || o->host.read(o->host.data, p->pid, handle, words, sizeof(words)) < 0)
+		return false;
+	name[0] = '\0';
+	for (size_t i = 0; i < DEVICE_SCAN_WORDS; i++) {
+		char text[DEVICE_NAME_MAX];
+		if (words[i] < 4096 ||
+		    o->host.read(o->host.data, p->pid, words[i], text, sizeof(text)) < 0 ||
+		    !memchr(text, '\0', sizeof(text)))
+			continue;
+		if ((strncmp(text, "pthread-", 8) == 0 || strncmp(text, "cpu-", 4) == 0 ||
+		     strncmp(text, "basic-", 6) == 0) &&
+		    strlen(text) > strlen(name))
+			memcpy(name, text, sizeof(text));
+	}
+	return name[0];
+}
+
+/* The DEVICE record: one for all processes that see a device of this name at this place. */
+static int device_record(struct opencl *o, struct opencl_process *p, uint64_t handle,
+			 uint32_t index, uint32_t *ret)
+{
+	struct record record = { .type = RECORD_DEVICE };
+	struct record_device *device = &record.device;
+	char name[DEVICE_NAME_MAX] = "OpenCL device";
+	bool is_pocl = find_device_name(o, p, handle, name);
+	uint32_t name_id;
+	int rc;
+
+	if (!is_pocl)
+		snprintf(name, sizeof(name), "OpenCL device");
+	rc = capture_writer_string(o->host.writer, name, &name_id);
+	if (rc < 0)
+		return rc;
+	uint64_t *known = hash_get(&o->device_names, hash_pair(name_id, index));
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	device->id = o->host.number(o->host.data);
+	device->index = index;
+	device->name = name_id;
+	rc = capture_writer_string(o->host.writer, "opencl", &device->runtime);
+	if (rc == 0 && is_pocl) {
+		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+		device->units = cpus > 0 ? (uint64_t)cpus : 0;
+		rc = capture_writer_string(o->host.writer, "POCL", &device->vendor);
+	}
+	if (rc == 0)
+		rc = capture_writer_put(o->host.writer, &record);
+	if (rc == 0)
+		rc = hash_set(&o->device_names, hash_pair(name_id, index), device->id);
+	if (rc == 0)
+		*ret = device->id;
+	return rc;
+}
+
+/* @handle 0: a device that we could not see; all of those are one. */
+static int get_device(struct opencl *o, struct opencl_process *p, uint64_t handle, uint32_t *ret)
+{
+	uint64_t *known = hash_get(&p->device_index, handle);
+	struct opencl_device device = { .handle = handle };
+	int rc;
+
+	if (known) {
+		*ret = p->devices.data[*known].record;
+		return 0;
+	}
+	rc = device_record(o, p, handle, (uint32_t)p->devices.len, &device.record);
+	if (rc < 0)
+		return rc;
+	if (vec_push(&p->devices, device) < 0 ||
+	    hash_set(&p->device_index, handle, p->devices.len - 1) < 0)
+		return -ENOMEM;
+	*ret = device.record;
+	return 0;
+}
+
+static int put_queue(struct opencl *o, struct opencl_process *p, const struct opencl_queue *q)
+{
+	struct record record = {
+		.type = RECORD_QUEUE,
+		.queue = {
+			.id = q->record,
+			.device = q->device,
+			.process = p->process,
+			.handle = q->handle,
+		},
+	};
+
+	return capture_writer_put(o->host.writer, &record);
+}
+
+/* A new queue at @handle, in place of one that was there before. */
+static int add_queue(struct opencl *o, struct opencl_process *p, struct opencl_queue *queue)
+{
+	int rc;
+
+	queue->record = o->host.number(o->host.data);
+	rc = put_queue(o, p, queue);
+	if (rc < 0)
+		return rc;
+	if (vec_push(&p->queues, *queue) < 0 ||
+	    hash_set(&p->queue_index, queue->handle, p->queues.len - 1) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The device of a queue that was made before the recording; 0: not found. */
+static uint64_t find_device(struct opencl *o, const struct opencl_process *p, uint64_t queue)
+{
+	uint64_t words[QUEUE_DEVICE_WORDS];
+	char name[DEVICE_NAME_MAX];
+
+	if (o->host.read(o->host.data, p->pid, queue + QUEUE_DEVICE_FIRST, words, sizeof(words)) <
+	    0)
+		return 0;
+	for (size_t i = 0; i < QUEUE_DEVICE_WORDS; i++)
+		if (hash_get(&p->device_index, words[i]) || find_device_name(o, p, words[i], name))
+			return words[i];
+	return 0;
+}
+
+int opencl_queue(struct opencl *o, struct opencl_process *p, uint64_t handle, size_t *ret)
+{
+	uint64_t *known = hash_get(&p->queue_index, handle);
+	struct opencl_queue queue = { .handle = handle };
+	int rc;
+
+	if (!known) {
+		rc = get_device(o, p, find_device(o, p, handle), &queue.device);
+		if (rc == 0)
+			rc = add_queue(o, p, &queue);
+		if (rc < 0)
+			return rc;
+		*ret = p->queues.len - 1;
+		return 0;
+	}
+	*ret = *known;
+	return 0;
+}
+
+/* The properties of either way to make a queue. */
+static uint64_t queue_properties(const struct accel_event *e)
+{
+	if (e->site->id == SITE_QUEUE)
+		return e->value[1];
+	for (size_t i = 1; i + 1 < 7 && e->value[i]; i += 2)
+		if (e->value[i] == QUEUE_PROPERTIES)
+			return e->value[i + 1];
+	return 0;
+}
+
+int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	struct opencl_queue queue = {
+		.handle = e->value[site_value_count(e->site) - 1],
+		.out_of_order = queue_properties(e) & QUEUE_OUT_OF_ORDER,
+		.is_synced = true,
+	};
+	int rc;
+
+	if (!queue.handle)
+		return 0;
+	rc = get_device(o, p, e->value[0], &queue.device);
+	return rc < 0 ? rc : add_queue(o, p, &queue);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When the device did what was asked for, on POCL.
+ *
+ * POCL makes an event for each command, whether or not the program asked for one, and tells its
+ * steps by exported functions: submitted (to the device's driver), running (a worker took it) and
+ * complete. The event's address is what these have in common; addresses are used again, so all of
+ * this goes by the order in time. Which launch an event belongs to:
+ *
+ * - Submission happens inside the enqueue call, on its thread, when the command depends on nothing
+ *   unfinished. Then the launch that the thread is in is the one: no doubt is possible.
+ * - Otherwise the thread that completes what it waited for submits it. Then the event's queue and
+ *   command type, read from the event, lead to the oldest launch of that kind in the queue that is
+ *   not joined: commands of an in-order queue are submitted in the order they were enqueued. When
+ *   threads enqueue to one queue at the same time, their order at our probe may not be the queue's;
+ *   the kernel tells them apart where it differs.
+ *
+ * Whatever joins beyond doubt also shows that older launches of an in-order queue whose calls had
+ * ended before will have no command: the calls failed.
+ *
+ * The place of the queue in the event depends on POCL's version and build. Around it all known
+ * layouts are { context, queue, command type, command }, so it is found by looking for a queue that
+ * we know followed by a command type. Times are those of the probes, CLOCK_MONOTONIC: POCL's own are
+ * CLOCK_MONOTONIC_RAW.
+ */
+#include "accel/opencl.h"
+
+#include <errno.h>
+
+/* Commands that may come without a launch before a queue is taken to be in step. When a recording
+ * starts, a few commands are under way; a program whose queue never runs empty shows no launch
+ * beyond doubt. */
+#define UNJOINED_MAX 256
+
+struct command_view {
+	uint64_t event;
+	uint64_t kernel; /* handle; 0: none, or not known */
+	size_t queue;
+	uint16_t command;
+};
+
+static bool is_command(uint64_t word)
+{
+	return (uint32_t)word >= COMMAND_NDRANGE && (uint32_t)word <= COMMAND_LAST;
+}
+
+/* The queue and the command of an event; false when they are not what we watch. */
+static bool view_command(struct opencl_process *p, const struct accel_event *e,
+			 struct command_view *ret)
+{
+	const uint64_t *window = &e->value[1];
+	int first = p->window_word >= 0 ? p->window_word : 0;
+	int last = p->window_word >= 0 ? p->window_word : POCL_WINDOW - 2;
+
+	for (int i = first; i <= last; i++) {
+		uint64_t *queue = hash_get(&p->queue_index, window[i]);
+		if (!window[i] || !queue || !is_command(window[i + 1]))
+			continue;
+		p->window_word = i;
+		ret->event = e->value[0];
+		ret->queue = *queue;
+		ret->command = (uint16_t)window[i + 1];
+		/* clEnqueueTask is an ND-range of one item. */
+		if (ret->command == COMMAND_TASK)
+			ret->command = COMMAND_NDRANGE;
+		ret->kernel = e->value[1 + POCL_WINDOW];
+		if (!hash_get(&p->kernel_index, ret->kernel))
+			ret->kernel = 0;
+		return true;
+	}
+	return false;
+}
+
+static bool launch_fits(const struct opencl_launch *launch, const struct command_view *view)
+{
+	return !launch->is_joined && launch->command == view->command &&
+	       (!view->kernel || launch->kernel_handle == view->kernel);
+}
+
+/* The launch whose call this thread is in, if it is of this command. */
+static struct opencl_launch *launch_in_call(struct opencl_process *p, const struct accel_event *e,
+					    const struct command_view *view)
+{
+	struct opencl_thread *thread;
+	struct opencl_launch *launch;
+
+	if (e->site->id != SITE_POCL_SUBMITTED || opencl_thread(p, e->tid, &thread) < 0 ||
+	    !thread->in_call || thread->queue != view->queue)
+		return NULL;
+	launch = opencl_launch_get(&p->queues.data[view->queue], thread->launch);
+	if (!launch || !launch_fits(launch, view))
+		return NULL;
+	thread->in_call = false;
+	return launch;
+}
+
+/* Launches that should have been submitted before @launch were not, so they failed. */
+static void drop_failed(struct opencl_queue *q, const struct opencl_launch *launch)
+{
+	if (q->out_of_order)
+		return;
+	for (size_t i = q->first; i < q->launches.len; i++) {
+		struct opencl_launch *older = &q->launches.data[i];
+		if (older == launch)
+			return;
+		if (older->ended_ns && older->ended_ns <= launch->time_ns)
+			older->is_joined = true;
+	}
+}
+
+static struct opencl_launch *launch_in_order(struct opencl_queue *q,
+					     const struct command_view *view)
+{
+	if (!q->is_synced && q->unjoined < UNJOINED_MAX) {
+		q->unjoined++;
+		return NULL;
+	}
+	for (size_t i = q->first; i < q->launches.len; i++)
+		if (launch_fits(&q->launches.data[i], view))
+			return &q->launches.data[i];
+	return NULL;
+}
+
+/* A command whose launch was not seen gets one that says so. */
+static int launched_before(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+			   const struct command_view *view, struct opencl_command_state *state)
+{
+	struct opencl_kernel kernel = { 0 };
+	struct record record = { .type = RECORD_LAUNCH };
+	struct record_launch *r = &record.launch;
+	int rc = 0;
+
+	if (view->kernel)
+		rc = opencl_kernel(o, p, view->kernel, &kernel);
+	if (rc < 0)
+		return rc;
+	state->kind = view->command == COMMAND_NDRANGE ? LAUNCH_KERNEL : LAUNCH_OTHER;
+	state->kernel = kernel.record;
+	state->correlation = o->host.correlation(o->host.data);
+	r->time_ns = e->time_ns;
+	r->kind = state->kind;
+	r->kernel = state->kernel;
+	r->queue = p->queues.data[view->queue].record;
+	r->correlation = state->correlation;
+	r->flags = LAUNCH_BEFORE_WINDOW;
+	o->stats.before++;
+	return capture_writer_put(o->host.writer, &record);
+}
+
+static int join(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+		const struct command_view *view, struct opencl_command_state *state)
+{
+	struct opencl_queue *q = &p->queues.data[view->queue];
+	struct opencl_launch *launch = launch_in_call(p, e, view);
+
+	if (launch) {
+		o->stats.joined_in_call++;
+		q->is_synced = true;
+		drop_failed(q, launch);
+	} else {
+		launch = launch_in_order(q, view);
+		if (!launch)
+			return launched_before(o, p, e, view, state);
+		o->stats.joined_in_order++;
+	}
+	launch->is_joined = true;
+	state->correlation = launch->correlation;
+	state->bytes = launch->bytes;
+	state->launched_ns = launch->time_ns;
+	state->kernel = launch->kernel;
+	state->name = launch->name;
+	state->kind = launch->kind;
+	return 0;
+}
+
+static bool is_watched(uint16_t command)
+{
+	/* Markers, barriers and user events are no work; images through GL are not watched. */
+	return command != 0x11fe && command != 0x11ff && command != 0x1200 && command != 0x1204 &&
+	       command != 0x1205 && command != 0x1209;
+}
+
+static void forget_command(struct opencl_process *p, uint64_t event)
+{
+	uint64_t *index = hash_get(&p->command_index, event);
+
+	if (!index)
+		return;
+	/* Without memory the place is not used again: no harm. */
+	(void)vec_push(&p->free_commands, (size_t)*index);
+	hash_remove(&p->command_index, event);
+}
+
+static int add_command(struct opencl_process *p, uint64_t event,
+		       const struct opencl_command_state *state)
+{
+	size_t index = p->commands.len;
+
+	if (p->free_commands.len)
+		index = p->free_commands.data[--p->free_commands.len];
+	else if (vec_push(&p->commands, *state) < 0)
+		return -ENOMEM;
+	p->commands.data[index] = *state;
+	return hash_set(&p->command_index, event, index);
+}
+
+/* The first time that an event is seen: on submission, or when it runs if that was missed. */
+static int begin_command(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+			 uint64_t start_ns)
+{
+	struct opencl_command_state state = { .submitted_ns = e->time_ns, .start_ns = start_ns };
+	struct command_view view;
+	int rc;
+
+	forget_command(p, e->value[0]);
+	if (!view_command(p, e, &view) || !is_watched(view.command))
+		return 0;
+	state.queue = view.queue;
+	rc = join(o, p, e, &view, &state);
+	return rc < 0 ? rc : add_command(p, view.event, &state);
+}
+
+static int put_dispatch(struct opencl *o, const struct opencl_queue *q,
+			const struct opencl_command_state *state, uint64_t end_ns)
+{
+	struct record record = { .type = RECORD_DISPATCH };
+	uint64_t start_ns = state->start_ns ? state->start_ns : state->submitted_ns;
+
+	if (state->kind == LAUNCH_COPY || state->kind == LAUNCH_FILL) {
+		record.type = RECORD_COPY;
+		record.copy = (struct record_copy){
+			.correlation = state->correlation,
+			.device = q->device,
+			.queue = q->record,
+			.name = state->name,
+			.kind = state->kind,
+			.bytes = state->bytes,
+			.start_ns = start_ns,
+			.end_ns = end_ns,
+		};
+	} else {
+		record.dispatch = (struct record_dispatch){
+			.correlation = state->correlation,
+			.device = q->device,
+			.queue = q->record,
+			.kernel = state->kernel,
+			.name = state->name,
+			.kind = state->kind,
+			.start_ns = start_ns,
+			.end_ns = end_ns,
+		};
+	}
+	return capture_writer_put(o->host.writer, &record);
+}
+
+/* Waits that this completion may be the end of. */
+static void update_waits(struct opencl_process *p, const struct accel_event *e,
+			 const struct opencl_command_state *state)
+{
+	vec_for_each(&p->waits, it) {
+		bool ends = state && it->queue &&
+			    p->queues.data[state->queue].handle == it->queue &&
+			    state->submitted_ns && state->launched_ns <= it->time_ns;
+		for (size_t i = 0; i < WAIT_EVENTS && !ends && !it->queue; i++)
+			ends = it->event[i] && it->event[i] == e->value[0];
+		if (ends)
+			it->end_ns = e->time_ns;
+	}
+}
+
+static int end_command(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	uint64_t *index = hash_get(&p->command_index, e->value[0]);
+	int rc;
+
+	update_waits(p, e, index ? &p->commands.data[*index] : NULL);
+	if (!index)
+		return 0;
+	const struct opencl_command_state *state = &p->commands.data[*index];
+	rc = put_dispatch(o, &p->queues.data[state->queue], state, e->time_ns);
+	forget_command(p, e->value[0]);
+	return rc;
+}
+
+int pocl_event(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	uint64_t *index;
+
+	p->has_pocl = true;
+	switch (e->site->id) {
+	case SITE_POCL_SUBMITTED:
+		return begin_command(o, p, e, 0);
+	case SITE_POCL_RUNNING:
+		index = hash_get(&p->command_index, e->value[0]);
+		if (!index)
+			return begin_command(o, p, e, e->time_ns);
+		if (!p->commands.data[*index].start_ns)
+			p->commands.data[*index].start_ns = e->time_ns;
+		return 0;
+	default:
+		return end_command(o, p, e);
+	}
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A runtime under test: hits of probes go in, the records that it writes come out of a capture in
+ * memory. The target's memory is what the test says it is.
+ */
+#pragma once
+
+#include "accel/accel.h"
+#include "capture/reader.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MEMORY_REGIONS 32
+#define RECORDS_MAX    4096
+
+struct memory_region {
+	uint64_t address;
+	size_t size;
+	const void *data;
+};
+
+struct runtime {
+	struct accel *accel;
+	struct capture_writer *writer;
+	struct capture_reader *reader;
+	int fd;
+	uint64_t correlation;
+	uint32_t number;
+	uint64_t now;
+	struct memory_region memory[MEMORY_REGIONS];
+	size_t regions;
+	struct record records[RECORDS_MAX]; /* but STRING, OBJECT, STACK; without their strings */
+	size_t count;
+};
+
+static uint64_t runtime_correlation(void *data)
+{
+	return ++((struct runtime *)data)->correlation;
+}
+
+static uint32_t runtime_number(void *data)
+{
+	return ++((struct runtime *)data)->number;
+}
+
+static int runtime_read(void *data, uint32_t pid, uint64_t address, void *ret, size_t size)
+{
+	const struct runtime *t = data;
+
+	(void)pid;
+	for (size_t i = 0; i < t->regions; i++) {
+		const struct memory_region *r = &t->memory[i];
+		if (address >= r->address && address - r->address <= r->size &&
+		    size <= r->size - (address - r->address)) {
+			memcpy(ret, (const char *)r->data + (address - r->address), size);
+			return 0;
+		}
+	}
+	return -EFAULT;
+}
+
+static inline void runtime_memory(struct runtime *t, uint64_t address, const void *data,
+				  size_t size)
+{
+	assert_true(t->regions < MEMORY_REGIONS);
+	t->memory[t->regions++] = (struct memory_region){ address, size, data };
+}
+
+static inline void runtime_open(struct runtime *t)
+{
+	struct capture_writer_options options = { 0 };
+	struct accel_host host = {
+		.correlation = runtime_correlation,
+		.number = runtime_number,
+		.read = runtime_read,
+		.data = t,
+	};
+	struct err err = { "" };
+
+	*t = (struct runtime){ .fd = memfd_create("capture", MFD_CLOEXEC), .now = 1000 };
+	assert_true(t->fd >= 0);
+	options.fd = t->fd;
+	assert_int_equal(capture_writer_open(&t->writer, &options, &err), 0);
+	host.writer = t->writer;
+	assert_int_equal(accel_open(&t->accel, &host, &err), 0);
+	assert_int_equal(accel_start(t->accel, &err), 0);
+}
+
+static inline void runtime_close(struct runtime *t)
+{
+	capture_reader_free(t->reader);
+	accel_free(t->accel);
+	capture_writer_free(t->writer);
+	close(t->fd);
+}
+
+static inline const struct probe_site *runtime_site(const struct runtime *t, const char *symbol)
+{
+	for (size_t i = 0; i < accel_site_count(t->accel); i++)
+		if (strcmp(accel_site(t->accel, i)->symbol, symbol) == 0)
+			return accel_site(t->accel, i);
+	fail_msg("no site '%s'", symbol);
+	return NULL;
+}
+
+struct hit {
+	const char *symbol;
+	uint32_t process; /* 0: 1 */
+	uint32_t tid;
+	uint64_t value[PROBE_VALUES];
+	const char *text;
+	size_t text_size; /* 0: of the string */
+};
+
+/* One hit, 10 ns after the one before: its time. */
+static inline uint64_t runtime_hit(struct runtime *t, struct hit hit)
+{
+	uint32_t process = hit.process ? hit.process : 1;
+	struct accel_event event = {
+		.time_ns = t->now += 10,
+		.pid = 100 + process,
+		.tid = hit.tid,
+		.process = process,
+		.thread = 1000 + hit.tid,
+		.site = runtime_site(t, hit.symbol),
+		.text = hit.text ? hit.text : "",
+		.text_size = hit.text_size ? hit.text_size
+			     : hit.text    ? strlen(hit.text)
+					   : 0,
+	};
+
+	memcpy(event.value, hit.value, sizeof(event.value));
+	assert_int_equal(accel_event(t->accel, &event), 0);
+	return event.time_ns;
+}
+
+/* End of the recording: the records are in t->records then. */
+static inline void runtime_finish(struct runtime *t)
+{
+	struct record end = { .type = RECORD_END };
+	struct record record;
+	struct err err = { "" };
+	int rc;
+
+	assert_int_equal(accel_stop(t->accel), 0);
+	assert_int_equal(accel_describe(t->accel), 0);
+	assert_int_equal(capture_writer_put(t->writer, &end), 0);
+	assert_int_equal(capture_writer_flush(t->writer), 0);
+	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
+	rc = capture_reader_open_fd(&t->reader, t->fd, "memory", &err);
+	assert_int_equal(rc, 0);
+	while ((rc = capture_reader_next(t->reader, &record, &err)) > 0) {
+		if (record.type == RECORD_STRING || record.type == RECORD_OBJECT ||
+		    record.type == RECORD_STACK)
+			continue;
+		assert_true(t->count < RECORDS_MAX);
+		t->records[t->count++] = record;
+	}
+	assert_int_equal(rc, 0);
+	assert_string_equal(capture_reader_damage(t->reader).text, "");
+}
+
+/* The record number @index of a type; without it the test fails. */
+static inline const struct record *runtime_record(const struct runtime *t, enum record_type type,
+						  size_t index)
+{
+	static const struct record none;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->records[i].type == type && index-- == 0)
+			return &t->records[i];
+	fail_msg("no record of type %d", type);
+	return &none;
+}
+
+static inline size_t runtime_count(const struct runtime *t, enum record_type type)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		count += t->records[i].type == type;
+	return count;
+}
+
+static inline const char *runtime_text(const struct runtime *t, uint32_t id)
+{
+	return capture_reader_text(t->reader, id);
+}
+
+/* The value of an INFO record, or "". */
+static inline const char *runtime_info(const struct runtime *t, const char *key)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->records[i].type == RECORD_INFO &&
+		    strcmp(runtime_text(t, t->records[i].info.key), key) == 0)
+			return runtime_text(t, t->records[i].info.value);
+	return "";
+}
