@@ -22,7 +22,7 @@ uint64_t session_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-static int put_info(struct session *s, const char *key, const char *value)
+int info_put(struct session *s, const char *key, const char *value)
 {
 	struct record rec = { .type = RECORD_INFO };
 	int rc;
@@ -74,18 +74,18 @@ static int put_asked(struct session *s)
 
 	if (s->opt.command) {
 		join(&text, s->opt.command);
-		rc = put_info(s, "asked.command", strbuf_text(&text));
+		rc = info_put(s, "asked.command", strbuf_text(&text));
 	}
 	if (rc >= 0 && s->opt.pid_count) {
 		strbuf_reset(&text);
 		for (size_t i = 0; i < s->opt.pid_count; i++)
 			strbuf_printf(&text, "%s%u", i ? "," : "", s->opt.pids[i]);
-		rc = put_info(s, "asked.pid", strbuf_text(&text));
+		rc = info_put(s, "asked.pid", strbuf_text(&text));
 	}
 	if (rc >= 0 && s->opt.no_children)
-		rc = put_info(s, "asked.no-children", "1");
+		rc = info_put(s, "asked.no-children", "1");
 	if (rc >= 0 && s->opt.no_stacks)
-		rc = put_info(s, "asked.call-graph", "none");
+		rc = info_put(s, "asked.call-graph", "none");
 	strbuf_release(&text);
 	return rc;
 }
@@ -98,12 +98,12 @@ static int put_missing(struct session *s)
 	int rc = 0;
 
 	if (s->sampler.has_no_pmu)
-		rc = put_info(s, "missing.cycles",
+		rc = info_put(s, "missing.cycles",
 			      "this machine has no CPU performance counters (usual in a virtual "
 			      "machine); CPU samples are of cpu-clock");
 	if (rc >= 0 && io_read_file("/proc/sys/kernel/kptr_restrict", 64, &text, &size) == 0 &&
 	    text[0] == '2')
-		rc = put_info(s, "missing.kernel-symbols",
+		rc = info_put(s, "missing.kernel-symbols",
 			      "kptr_restrict is 2: kernel functions have no names; mend it with "
 			      "'sysctl kernel.kptr_restrict=1'");
 	return rc;

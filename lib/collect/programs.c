@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "collect/probe.h"
 
 #include "recorder.skel.h"
 
@@ -95,6 +96,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 		return err_set(err, -errno, "cannot open the BPF object");
 	p.skeleton->rodata->stack_limit = stack_limit();
 	p.skeleton->rodata->sample_stacks = !opt->no_stacks;
+	probes_prepare(p.skeleton);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)
 		return err_set(err, rc, "cannot size the BPF maps");

@@ -29,6 +29,7 @@ static void on_open_object(void *data, struct object *object, const struct objec
 	(void)place;
 	if (object->flags & OBJECT_HOLDS_DEVICE_CODE)
 		(void)pocl_keep(object, ++s->last_number, s->writer);
+	(void)launch_object(s, object);
 }
 
 static int open_kernel_side(struct session *s, struct err *err)
@@ -40,7 +41,7 @@ static int open_kernel_side(struct session *s, struct err *err)
 	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
 	int rc;
 
-	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
+	if ((rc = programs_open(&s->programs, &opt, err)) < 0 || (rc = launch_open(s, err)) < 0 ||
 	    (rc = intake_open_ring(s, err)) < 0 || (rc = sideband_open(&s->sideband, err)) < 0)
 		return rc;
 	return sampler_open(&s->sampler, s->opt.event, frequency, err);
@@ -86,6 +87,7 @@ void session_free(struct session *s)
 	command_close(&s->command);
 	sideband_close(&s->sideband);
 	ring_close(s->ring);
+	launch_close(s);
 	programs_close(&s->programs);
 	order_release(&s->order);
 	processes_release(&s->processes);
@@ -135,6 +137,8 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 	s->start_ns = s->second_ns = session_now();
 	if ((rc = info_begin(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0)
 		return write_failed(s, rc, err);
+	if ((rc = launch_start(s, err)) < 0)
+		return rc;
 	if (s->opt.command)
 		rc = add_command(s, err);
 	else
@@ -159,7 +163,8 @@ int session_count_losses(struct session *s)
 
 	s->losses.now[LOSS_MAPPING_LIMIT] = s->processes.unknown_mappings;
 	s->losses.now[LOSS_OBJECT_UNOPENED] = s->objects.unopened;
-	s->losses.now[LOSS_MALFORMED] = ring_malformed(s->ring) + s->sideband.malformed;
+	s->losses.now[LOSS_MALFORMED] =
+		ring_malformed(s->ring) + s->sideband.malformed + s->malformed_probes;
 	return rc;
 }
 
@@ -188,7 +193,7 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.bytes = stats.bytes,
 		.raw_bytes = stats.raw_bytes,
 		.samples = s->samples.count,
-		.launches = s->launches,
+		.launches = s->last_correlation,
 		.lost_samples = losses_samples(&s->losses),
 		.lost_total = losses_total(&s->losses),
 		.late = s->order.late,
@@ -210,7 +215,7 @@ static int finish_file(struct session *s, struct session_result *result)
 	int rc;
 
 	if ((rc = intake_drain(s)) < 0 || (rc = take_until(s, UINT64_MAX)) < 0 ||
-	    (rc = session_count_losses(s)) < 0 ||
+	    (rc = launch_stop(s)) < 0 || (rc = session_count_losses(s)) < 0 ||
 	    (rc = losses_report(&s->losses, s->writer, session_now())) < 0 ||
 	    (rc = info_clock(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0 ||
 	    (rc = symbols_write(s)) < 0 || (rc = fill_result(s, result)) < 0 ||

@@ -7,6 +7,7 @@
 #include "collect/command.h"
 #include "collect/object.h"
 #include "collect/order.h"
+#include "collect/probe.h"
 #include "collect/process.h"
 #include "collect/programs.h"
 #include "collect/ring.h"
@@ -34,9 +35,11 @@ struct session {
 	struct hash known;
 	uint64_t alive;
 
-	uint32_t last_number; /* given to CODE_OBJECT and accelerator records */
-	uint64_t last_correlation;
-	uint64_t launches;
+	struct accel *accel;
+	struct probes *probes;
+	uint64_t malformed_probes;
+	uint32_t last_number;         /* given to CODE_OBJECT and accelerator records */
+	uint64_t last_correlation;    /* of launches: how many there are */
 	uint64_t start_ns, second_ns; /* of the recording; of the last once-a-second work */
 	int write_error;
 	enum session_end end;
@@ -57,7 +60,20 @@ int intake_add_target(struct session *s, uint32_t pid);
 /* take.c: handle what is due, in order of time. */
 int take_until(struct session *s, uint64_t until_ns);
 
+/*
+ * launch.c: runtimes and the probes that feed them. A library file is probed when it is opened, a
+ * hit is taken in its turn, and a process is gone when it ends or executes something else.
+ */
+int launch_open(struct session *s, struct err *err);
+int launch_start(struct session *s, struct err *err);
+int launch_object(struct session *s, const struct object *object);
+int launch_take(struct session *s, const struct event_header *event);
+int launch_gone(struct session *s, uint32_t pid, uint64_t time_ns);
+int launch_stop(struct session *s);
+void launch_close(struct session *s);
+
 /* info.c: records about the recording. */
+int info_put(struct session *s, const char *key, const char *value);
 int info_begin(struct session *s);
 int info_clock(struct session *s);
 int info_end(struct session *s, const struct session_result *result);

@@ -7,9 +7,13 @@ static int take_side(struct session *s, const struct item_side *item)
 {
 	const struct side_event *e = &item->event;
 	struct span text = span_of(item->text, item->text_size);
+	int rc;
 
 	switch ((enum side_type)e->type) {
 	case SIDE_EXEC:
+		rc = launch_gone(s, e->pid, e->time_ns);
+		if (rc < 0)
+			return rc;
 		return process_exec(&s->processes, e->pid, text, e->time_ns);
 	case SIDE_COMM:
 		return thread_rename(&s->processes, e->pid, e->tid, text, e->time_ns);
@@ -30,8 +34,10 @@ static int take_fork(struct session *s, const struct event_fork *e)
 
 static int take_exit(struct session *s, const struct event_exit *e)
 {
+	int rc = e->is_last ? launch_gone(s, e->header.pid, e->header.time_ns) : 0;
+
 	process_exit(&s->processes, e->header.pid, e->header.tid, e->is_last, e->header.time_ns);
-	return 0;
+	return rc;
 }
 
 static int take_event(struct session *s, const struct event_header *e)
@@ -43,8 +49,9 @@ static int take_event(struct session *s, const struct event_header *e)
 		return take_fork(s, (const struct event_fork *)e);
 	case EVENT_EXIT:
 		return take_exit(s, (const struct event_exit *)e);
-	case EVENT_EXEC: /* the side-band has told it before the new image's mappings */
 	case EVENT_PROBE:
+		return launch_take(s, e);
+	case EVENT_EXEC: /* the side-band has told it before the new image's mappings */
 		break;
 	}
 	return 0;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The accelerators of a session: their runtimes, and the probes that feed them. */
+#include "collect/session_internal.h"
+
+#include "collect/library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+
+static uint64_t next_correlation(void *data)
+{
+	return ++((struct session *)data)->last_correlation;
+}
+
+static uint32_t next_number(void *data)
+{
+	return ++((struct session *)data)->last_number;
+}
+
+static int read_target(void *data, uint32_t pid, uint64_t address, void *ret, size_t size)
+{
+	struct iovec local = { .iov_base = ret, .iov_len = size };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+	ssize_t got = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	(void)data;
+	if (got < 0)
+		return -errno;
+	return (size_t)got == size ? 0 : -EFAULT;
+}
+
+int launch_open(struct session *s, struct err *err)
+{
+	struct accel_host host = {
+		.writer = s->writer,
+		.correlation = next_correlation,
+		.number = next_number,
+		.read = read_target,
+		.data = s,
+	};
+	int rc;
+
+	rc = accel_open(&s->accel, &host, err);
+	if (rc < 0)
+		return rc;
+	return probes_open(&s->probes, &s->programs, s->accel, err);
+}
+
+/* A library that cannot be probed costs its launches, not the recording. */
+static int attach(struct session *s, int fd, const char *path)
+{
+	struct err err;
+	int rc = probes_attach(s->probes, fd, path, &err);
+
+	if (rc >= 0 || rc == -ENOMEM)
+		return rc < 0 ? rc : 0;
+	return info_put(s, "missing.launches", err.text);
+}
+
+static int attach_installed(struct session *s, const char *soname)
+{
+	CLEANUP_FREE char *path = library_find(soname);
+	CLEANUP_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	return fd < 0 ? 0 : attach(s, fd, path);
+}
+
+int launch_start(struct session *s, struct err *err)
+{
+	int rc = accel_start(s->accel, err);
+	const char *soname;
+
+	/* A command is probed before it starts; what it loads from elsewhere, and processes that
+	 * run, by launch_object(). */
+	for (size_t i = 0; rc >= 0 && s->opt.command && (soname = accel_library(i)); i++)
+		rc = attach_installed(s, soname);
+	return rc;
+}
+
+int launch_object(struct session *s, const struct object *object)
+{
+	if (object->fd < 0 || !probes_want(s->probes, object->path))
+		return 0;
+	return attach(s, object->fd, object->path);
+}
+
+int launch_take(struct session *s, const struct event_header *event)
+{
+	const struct event_stack *stack = event_stack(event);
+	struct accel_event hit;
+	struct thread *thread;
+	int rc;
+
+	rc = probes_take(s->probes, event, &hit);
+	s->malformed_probes += rc == -EBADMSG;
+	if (rc <= 0)
+		return rc == -EBADMSG ? 0 : rc;
+	rc = thread_get(&s->processes, event->pid, event->tid, event->time_ns, &thread);
+	if (rc < 0 || (rc = thread_declare(&s->processes, thread, &hit.thread)) < 0 ||
+	    (rc = process_declare(&s->processes, thread->process, &hit.process)) < 0)
+		return rc;
+	if (stack) {
+		rc = sample_stack(&s->samples, thread->process, stack, event->time_ns, &hit.stack);
+		if (rc < 0)
+			return rc;
+	}
+	return accel_event(s->accel, &hit);
+}
+
+int launch_gone(struct session *s, uint32_t pid, uint64_t time_ns)
+{
+	uint64_t *known = hash_get(&s->processes.by_pid, pid);
+
+	if (!known)
+		return 0;
+	const struct process *process = (const struct process *)(uintptr_t)*known;
+	return accel_exited(s->accel, process->id, time_ns);
+}
+
+int launch_stop(struct session *s)
+{
+	int rc = accel_stop(s->accel);
+
+	return rc < 0 ? rc : accel_describe(s->accel);
+}
+
+void launch_close(struct session *s)
+{
+	probes_close(s->probes);
+	accel_free(s->accel);
+}
