@@ -90,4 +90,4 @@ int worker_symbolize(struct worker *w, const struct worker_object *object,
 		     struct worker_counts *ret, struct err *err);
 
 /* A target that breaks the worker this often does so on purpose. */
-#define WORKER_RESTARTS_MAX 16u
+#define WORKER_RESTARTS_MAX 8u
