@@ -440,6 +440,11 @@ int capture_writer_stack(struct capture_writer *w, const struct record_frame *fr
 	return intern_stack(w, frames, count, flags, ret);
 }
 
+uint32_t capture_writer_epoch(const struct capture_writer *w)
+{
+	return w->epoch;
+}
+
 int capture_writer_put(struct capture_writer *w, const struct record *rec)
 {
 	const struct record_layout *layout = record_layout(rec->type);

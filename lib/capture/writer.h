@@ -69,6 +69,9 @@ int capture_writer_put(struct capture_writer *w, const struct record *rec);
 int capture_writer_code_object(struct capture_writer *w, const struct record_code_object *object,
 			       const void *data, size_t size);
 
+/* Counts up when stacks' numbers are given out anew: while it stays, they can be used again. */
+uint32_t capture_writer_epoch(const struct capture_writer *w);
+
 /* Close the current chunk and hand it to the kernel; once a second while recording. */
 int capture_writer_flush(struct capture_writer *w);
 

@@ -3,6 +3,7 @@
 
 #include "capture/record.h"
 #include "import/decimal.h"
+#include "import/iteration.h"
 #include "import/pyname.h"
 
 #include <errno.h>
@@ -31,11 +32,6 @@ static bool same(struct span a, const struct strbuf *b)
 static bool text_is(struct span a, const char *b)
 {
 	return a.size == strlen(b) && !memcmp(a.data, b, a.size);
-}
-
-static bool text_starts(struct span a, const char *b)
-{
-	return a.size >= strlen(b) && !memcmp(a.data, b, strlen(b));
 }
 
 static int absorb_lane(struct absorb *a, struct span pid, struct span tid, uint32_t *ret)
@@ -305,7 +301,10 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 
 	if (!name.size)
 		name = span_of("[unnamed]", strlen("[unnamed]"));
-	rc = frames_add(a->trace->frames, object_of(class, name), name, &h.frame);
+	struct span shown = name;
+	if (class == CLASS_SCOPE)
+		(void)iteration_parse(name, &shown);
+	rc = frames_add(a->trace->frames, object_of(class, name), shown, &h.frame);
 	if (rc < 0)
 		return rc;
 	if (class == CLASS_OP) {
@@ -317,8 +316,10 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 		struct span kernel = event_text(e, EVENT_KERNEL_NAME);
 		h.key = e->numbers[EVENT_CORRELATION] * event_has(e, EVENT_CORRELATION);
 		rc = frames_string(a->trace->frames, kernel, &h.detail);
-	} else if (class == CLASS_SCOPE && text_starts(name, "nccl:")) {
-		rc = op_detail(a, e, &h.detail);
+	} else if (class == CLASS_SCOPE) {
+		rc = frames_string(a->trace->frames, name, &h.base);
+		if (!rc)
+			rc = op_detail(a, e, &h.detail);
 	}
 	if (rc < 0)
 		return rc;

@@ -350,7 +350,7 @@ static const struct feed_client client = {
 
 /* ---- the format ---- */
 
-static int chrome_init(struct chrome *c, struct session *s, struct stream *in)
+static void chrome_init(struct chrome *c, struct session *s, struct stream *in)
 {
 	struct feed_client mine = client;
 
@@ -359,13 +359,12 @@ static int chrome_init(struct chrome *c, struct session *s, struct stream *in)
 	absorb_init(&c->absorb, &c->trace);
 	mine.data = c;
 	feed_init(&c->feed, in, &mine, s->options->is_strict);
-	return event_words_init(&c->words);
+	event_words_init(&c->words);
 }
 
 static void chrome_release(struct chrome *c)
 {
 	feed_release(&c->feed);
-	event_words_release(&c->words);
 	event_release(&c->event);
 	absorb_release(&c->absorb);
 	strbuf_release(&c->value_key);
@@ -401,10 +400,9 @@ static int chrome_read(struct chrome *c, struct stream *in, struct err *err)
 static int chrome_import(struct session *s, struct stream *in, struct err *err)
 {
 	CLEANUP(chrome_release) struct chrome c;
-	int rc = chrome_init(&c, s, in);
-	if (rc < 0)
-		return err_set(err, rc, "cannot import '%s'", stream_name(in));
-	rc = chrome_read(&c, in, err);
+
+	chrome_init(&c, s, in);
+	int rc = chrome_read(&c, in, err);
 	return rc < 0 ? rc : process_trace(s, &c.trace, stream_name(in), err);
 }
 
@@ -412,10 +410,9 @@ int chrome_load(struct session *s, struct stream *in, struct trace *ret, struct 
 {
 	CLEANUP(chrome_release) struct chrome c;
 	struct nest nest = { 0 };
-	int rc = chrome_init(&c, s, in);
-	if (rc < 0)
-		return err_set(err, rc, "cannot import '%s'", stream_name(in));
-	rc = chrome_read(&c, in, err);
+
+	chrome_init(&c, s, in);
+	int rc = chrome_read(&c, in, err);
 	if (rc < 0)
 		return rc;
 	rc = backward_link(&c.trace);

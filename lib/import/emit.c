@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "import/decimal.h"
+#include "import/iteration.h"
 #include "import/sort.h"
 
 #include <errno.h>
@@ -475,34 +476,11 @@ static int emit_sync(struct emit *m, uint32_t i)
 	return rc < 0 ? rc : put(m, &rec);
 }
 
-/* "ProfilerStep#6", "train step 12", "iteration_3": the number of the iteration + 1, or 0. */
-static uint64_t iteration_of(struct span name)
-{
-	static const char *const words[] = { "step", "Step",  "STEP", "iter",
-					     "Iter", "batch", "epoch" };
-	const char *start = (const char *)name.data, *end = start + name.size, *p = end;
-	uint64_t number;
-
-	while (p > start && p[-1] >= '0' && p[-1] <= '9')
-		p--;
-	if (p == end || p == start || decimal_u64(span_of(p, (size_t)(end - p)), &number) < 0)
-		return 0;
-	if (p[-1] == '#')
-		return number + 1;
-	if (!strchr(" _:-=", p[-1]))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (memmem(start, name.size, words[i], strlen(words[i])))
-			return number + 1;
-	}
-	return 0;
-}
-
 static int emit_scope(struct emit *m, uint32_t i)
 {
 	const struct trace *t = m->trace;
 	const struct host_event *e = &t->host.data[i];
-	uint32_t name = frames_info(t->frames, e->frame)->name;
+	uint32_t name = e->base;
 	struct record rec = {
 		.type = RECORD_MARK,
 		.mark = {
@@ -510,7 +488,7 @@ static int emit_scope(struct emit *m, uint32_t i)
 			.duration_ns = (uint64_t)(e->end_ns - e->start_ns),
 			.thread = t->lanes.data[e->lane].thread,
 			.kind = MARK_SPAN,
-			.iteration = iteration_of(strtab_get(&t->frames->strings, name)),
+			.iteration = iteration_parse(strtab_get(&t->frames->strings, name), NULL),
 		},
 	};
 	int rc = written(m, name, &rec.mark.name);

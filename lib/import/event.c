@@ -10,109 +10,117 @@
 
 struct word {
 	const char *text;
-	enum event_key key;
+	uint8_t size;
+	uint8_t key; /* enum event_key */
 };
+#define WORD(text, key)                     \
+	{                                   \
+		text, sizeof(text) - 1, key \
+	}
 
 static const struct word member_words[] = {
-	{ "name", EVENT_NAME }, { "cat", EVENT_CATEGORY }, { "ph", EVENT_PHASE },
-	{ "ts", EVENT_TIME },   { "dur", EVENT_DURATION }, { "tdur", EVENT_THREAD_DURATION },
-	{ "pid", EVENT_PID },   { "tid", EVENT_TID },      { "id", EVENT_ID },
-	{ "args", EVENT_ARGS }, { "attr", EVENT_ARGS },
+	WORD("name", EVENT_NAME), WORD("cat", EVENT_CATEGORY), WORD("ph", EVENT_PHASE),
+	WORD("ts", EVENT_TIME),   WORD("dur", EVENT_DURATION), WORD("tdur", EVENT_THREAD_DURATION),
+	WORD("pid", EVENT_PID),   WORD("tid", EVENT_TID),      WORD("id", EVENT_ID),
+	WORD("args", EVENT_ARGS), WORD("attr", EVENT_ARGS),
 };
 
 static const struct word argument_words[] = {
-	{ "correlation", EVENT_CORRELATION },
-	{ "External id", EVENT_EXTERNAL_ID },
-	{ "external id", EVENT_EXTERNAL_ID }, /* 2021 */
-	{ "device", EVENT_DEVICE },
-	{ "device_id", EVENT_DEVICE }, /* FlagTree */
-	{ "stream", EVENT_STREAM },
-	{ "stream_id", EVENT_STREAM },
-	{ "bytes", EVENT_BYTES },
-	{ "Bytes", EVENT_BYTES },
-	{ "Sequence number", EVENT_SEQUENCE },
-	{ "Fwd thread id", EVENT_FORWARD_THREAD },
-	{ "Python id", EVENT_PYTHON_ID },
-	{ "Python parent id", EVENT_PYTHON_PARENT },
-	{ "Total Allocated", EVENT_TOTAL_ALLOCATED },
-	{ "Total Reserved", EVENT_TOTAL_RESERVED },
-	{ "Addr", EVENT_ADDRESS },
-	{ "Device Type", EVENT_DEVICE_TYPE },
-	{ "Device Id", EVENT_DEVICE_ID },
-	{ "registers per thread", EVENT_REGISTERS },
-	{ "shared memory", EVENT_SHARED_MEMORY },
-	{ "est. achieved occupancy %", EVENT_OCCUPANCY },
-	{ "sort_index", EVENT_SORT_INDEX },
-	{ "graph id", EVENT_GRAPH_ID },
-	{ "graph node id", EVENT_GRAPH_NODE },
-	{ "wait_on_stream", EVENT_WAIT_STREAM },
-	{ "kernel", EVENT_KERNEL_NAME },
-	{ "Call stack", EVENT_CALL_STACK },
-	{ "call_stack", EVENT_CALL_STACK },
-	{ "Input Dims", EVENT_DIMS },
-	{ "Input type", EVENT_TYPES },
-	{ "Concrete Inputs", EVENT_SCALARS },
-	{ "Collective name", EVENT_COLLECTIVE },
-	{ "Process Group Name", EVENT_GROUP_NAME },
-	{ "CollGroup", EVENT_GROUP_NAME },
-	{ "Group size", EVENT_GROUP_SIZE },
-	{ "Seq", EVENT_GROUP_SEQUENCE },
-	{ "dtype", EVENT_DTYPE },
-	{ "In msg nelems", EVENT_IN_ELEMENTS },
-	{ "Out msg nelems", EVENT_OUT_ELEMENTS },
-	{ "name", EVENT_LABEL },
-	{ "labels", EVENT_LABEL },
-	{ "TS5", EVENT_TS5 },
-	{ "grid", EVENT_GRID },
-	{ "block", EVENT_BLOCK },
-	{ "metrics", EVENT_METRICS },
+	WORD("correlation", EVENT_CORRELATION),
+	WORD("External id", EVENT_EXTERNAL_ID),
+	WORD("external id", EVENT_EXTERNAL_ID), /* 2021 */
+	WORD("device", EVENT_DEVICE),
+	WORD("device_id", EVENT_DEVICE), /* FlagTree */
+	WORD("stream", EVENT_STREAM),
+	WORD("stream_id", EVENT_STREAM),
+	WORD("bytes", EVENT_BYTES),
+	WORD("Bytes", EVENT_BYTES),
+	WORD("Sequence number", EVENT_SEQUENCE),
+	WORD("Fwd thread id", EVENT_FORWARD_THREAD),
+	WORD("Python id", EVENT_PYTHON_ID),
+	WORD("Python parent id", EVENT_PYTHON_PARENT),
+	WORD("Total Allocated", EVENT_TOTAL_ALLOCATED),
+	WORD("Total Reserved", EVENT_TOTAL_RESERVED),
+	WORD("Addr", EVENT_ADDRESS),
+	WORD("Device Type", EVENT_DEVICE_TYPE),
+	WORD("Device Id", EVENT_DEVICE_ID),
+	WORD("registers per thread", EVENT_REGISTERS),
+	WORD("shared memory", EVENT_SHARED_MEMORY),
+	WORD("est. achieved occupancy %", EVENT_OCCUPANCY),
+	WORD("sort_index", EVENT_SORT_INDEX),
+	WORD("graph id", EVENT_GRAPH_ID),
+	WORD("graph node id", EVENT_GRAPH_NODE),
+	WORD("wait_on_stream", EVENT_WAIT_STREAM),
+	WORD("kernel", EVENT_KERNEL_NAME),
+	WORD("Call stack", EVENT_CALL_STACK),
+	WORD("call_stack", EVENT_CALL_STACK),
+	WORD("Input Dims", EVENT_DIMS),
+	WORD("Input type", EVENT_TYPES),
+	WORD("Concrete Inputs", EVENT_SCALARS),
+	WORD("Collective name", EVENT_COLLECTIVE),
+	WORD("Process Group Name", EVENT_GROUP_NAME),
+	WORD("CollGroup", EVENT_GROUP_NAME),
+	WORD("Group size", EVENT_GROUP_SIZE),
+	WORD("Seq", EVENT_GROUP_SEQUENCE),
+	WORD("dtype", EVENT_DTYPE),
+	WORD("In msg nelems", EVENT_IN_ELEMENTS),
+	WORD("Out msg nelems", EVENT_OUT_ELEMENTS),
+	WORD("name", EVENT_LABEL),
+	WORD("labels", EVENT_LABEL),
+	WORD("TS5", EVENT_TS5),
+	WORD("grid", EVENT_GRID),
+	WORD("block", EVENT_BLOCK),
+	WORD("metrics", EVENT_METRICS),
 };
 static_assert(EVENT_NUMBER_COUNT <= 64, "one bit each in event.seen");
 
-static int words_add(struct hash *h, const struct word *words, size_t count)
+static unsigned word_slot(const uint8_t *text, size_t size)
+{
+	unsigned h =
+		(unsigned)size * 67 + text[0] * 3u + text[size / 2] * 131u + text[size - 1] * 29u;
+	return h % EVENT_WORD_SLOTS;
+}
+
+static void words_init(uint8_t *slots, const struct word *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t key = hash_bytes(words[i].text, strlen(words[i].text));
-		if (hash_set(h, key, i) < 0)
-			return -ENOMEM;
+		unsigned slot = word_slot((const uint8_t *)words[i].text, words[i].size);
+		while (slots[slot])
+			slot = (slot + 1) % EVENT_WORD_SLOTS;
+		slots[slot] = (uint8_t)(i + 1);
 	}
-	return 0;
 }
 
-int event_words_init(struct event_words *w)
+static_assert(ARRAY_SIZE(argument_words) < 255, "a slot is one byte");
+
+void event_words_init(struct event_words *w)
 {
 	*w = (struct event_words){ 0 };
-	if (words_add(&w->members, member_words, ARRAY_SIZE(member_words)) < 0 ||
-	    words_add(&w->arguments, argument_words, ARRAY_SIZE(argument_words)) < 0) {
-		event_words_release(w);
-		return -ENOMEM;
-	}
-	return 0;
+	words_init(w->members, member_words, ARRAY_SIZE(member_words));
+	words_init(w->arguments, argument_words, ARRAY_SIZE(argument_words));
 }
 
-void event_words_release(struct event_words *w)
+static enum event_key words_find(const uint8_t *slots, const struct word *words, struct span text)
 {
-	hash_release(&w->members);
-	hash_release(&w->arguments);
-}
-
-static enum event_key words_find(const struct hash *h, const struct word *words, struct span word)
-{
-	const uint64_t *i = hash_get(h, hash_bytes(word.data, word.size));
-	if (!i || strlen(words[*i].text) != word.size ||
-	    memcmp(words[*i].text, word.data, word.size) != 0)
+	if (!text.size)
 		return EVENT_NONE;
-	return words[*i].key;
+	for (unsigned i = word_slot(text.data, text.size); slots[i];
+	     i = (i + 1) % EVENT_WORD_SLOTS) {
+		const struct word *word = &words[slots[i] - 1];
+		if (word->size == text.size && !memcmp(word->text, text.data, text.size))
+			return (enum event_key)word->key;
+	}
+	return EVENT_NONE;
 }
 
 enum event_key event_member(const struct event_words *w, struct span word)
 {
-	return words_find(&w->members, member_words, word);
+	return words_find(w->members, member_words, word);
 }
 
 enum event_key event_argument(const struct event_words *w, struct span word)
 {
-	return words_find(&w->arguments, argument_words, word);
+	return words_find(w->arguments, argument_words, word);
 }
 
 void event_release(struct event *e)

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "base/hash.h"
 #include "base/span.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -101,11 +100,13 @@ struct event {
 	VEC(struct event_value) values;
 };
 
+/* Twenty words of each event are looked up: by length and three letters, which tell almost all
+ * apart. A slot holds the number of a word + 1. */
+#define EVENT_WORD_SLOTS 512
 struct event_words {
-	struct hash members, arguments; /* hash of the word -> enum event_key */
+	uint8_t members[EVENT_WORD_SLOTS], arguments[EVENT_WORD_SLOTS];
 };
-int event_words_init(struct event_words *w);
-void event_words_release(struct event_words *w);
+void event_words_init(struct event_words *w);
 enum event_key event_member(const struct event_words *w, struct span word);
 enum event_key event_argument(const struct event_words *w, struct span word);
 

@@ -250,6 +250,13 @@ static int frames_object(struct frames *f, struct capture_writer *w, uint32_t fr
 
 int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret)
 {
+	struct path_node *node = &f->nodes.data[path];
+	uint32_t epoch = capture_writer_epoch(w);
+
+	if (node->epoch == epoch) {
+		*ret = node->stack;
+		return 0;
+	}
 	f->stack.len = 0;
 	for (uint32_t n = path; n && f->stack.len < PATH_DEPTH_MAX; n = f->nodes.data[n].parent) {
 		struct record_frame frame;
@@ -259,5 +266,12 @@ int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint
 		if (vec_push(&f->stack, frame) < 0)
 			return -ENOMEM;
 	}
-	return capture_writer_stack(w, f->stack.data, (uint32_t)f->stack.len, STACK_ROOTED, ret);
+	int rc = capture_writer_stack(w, f->stack.data, (uint32_t)f->stack.len, STACK_ROOTED,
+				      &node->stack);
+	if (rc < 0)
+		return rc;
+	/* Writing it may have begun an epoch. */
+	node->epoch = capture_writer_epoch(w);
+	*ret = node->stack;
+	return 0;
 }

@@ -44,6 +44,8 @@ struct frame_info {
 struct path_node {
 	uint32_t parent, frame;
 	uint32_t traits; /* of all frames from the root to here */
+	uint32_t stack;  /* the writer's number, in this epoch of its */
+	uint32_t epoch;  /* 0: none yet */
 };
 
 struct frames {

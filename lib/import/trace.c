@@ -160,7 +160,8 @@ int trace_add_device(struct trace *t, const struct device_event *e)
 
 static uint32_t event_name(const struct trace *t, uint32_t event)
 {
-	return t->frames->infos.data[t->host.data[event].frame].name;
+	const struct host_event *e = &t->host.data[event];
+	return e->kind == HOST_SCOPE ? e->base : t->frames->infos.data[e->frame].name;
 }
 
 static void event_close(struct trace *t, uint32_t event, int64_t time_ns)

@@ -39,8 +39,11 @@ struct host_event {
 	uint32_t kind : 4; /* enum host_kind */
 	uint32_t frame;
 	uint32_t detail; /* string: HOST_OP: metadata of its launches, HOST_CALL: kernel's name */
-	uint32_t base;   /* path that it stands on besides what it is nested in: "Call stack" */
-	uint32_t path;   /* from the root to this event; set by nest.h */
+	/* HOST_OP: the path that it stands on besides what it is nested in ("Call stack");
+	 * HOST_SCOPE: string, the whole name, of which the frame has no iteration number;
+	 * HOST_CALL: string, the detail of the op around it, set by nest.h */
+	uint32_t base;
+	uint32_t path; /* from the root to this event; set by nest.h */
 };
 static_assert(sizeof(struct host_event) == 48, "five million of these are to fit 240 MB");
 
