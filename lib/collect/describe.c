@@ -12,7 +12,8 @@
 /* Of a command line: a Java class path or a compiler's arguments can be megabytes. */
 #define COMMAND_MAX_BYTES 4096
 
-char *process_command(uint32_t pid)
+/* Malloc'ed; NULL when it cannot be read or is empty, as that of kernel threads. */
+static char *read_command(uint32_t pid)
 {
 	CLEANUP_FREE char *text = malloc(COMMAND_MAX_BYTES);
 
@@ -30,7 +31,7 @@ char *process_command(uint32_t pid)
 	return TAKE(text);
 }
 
-char *process_cgroup(uint32_t pid)
+static char *read_cgroup(uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t size;
@@ -78,14 +79,15 @@ int process_facts_read(uint32_t pid, struct process_facts *ret)
 		return rc;
 	f.parent_pid = status.parent;
 	f.ns_pid = status.ns_pid;
+	f.uid = status.uid;
 	if (proc_read(pid, "stat", PROC_SMALL_MAX_BYTES, &stat_text, &stat_size) == 0 &&
 	    proc_stat_parse(span_of(stat_text, stat_size), "stat", &stat, NULL) == 0) {
 		f.start_ns = start_of(stat.start_ticks);
 		snprintf(f.comm, sizeof(f.comm), "%.*s", (int)stat.comm.size,
 			 (const char *)stat.comm.data);
 	}
-	f.command = process_command(pid);
-	f.cgroup = process_cgroup(pid);
+	f.command = read_command(pid);
+	f.cgroup = read_cgroup(pid);
 	*ret = f;
 	return 0;
 }

@@ -101,6 +101,10 @@ static int put_missing(struct session *s)
 		rc = info_put(s, "missing.cycles",
 			      "this machine has no CPU performance counters (usual in a virtual "
 			      "machine); CPU samples are of cpu-clock");
+	if (rc >= 0 && !s->worker)
+		rc = info_put(s, "missing.names",
+			      "the process that reads symbols could not be "
+			      "started; -v tells why");
 	if (rc >= 0 && io_read_file("/proc/sys/kernel/kptr_restrict", 64, &text, &size) == 0 &&
 	    text[0] == '2')
 		rc = info_put(s, "missing.kernel-symbols",

@@ -29,21 +29,23 @@ static void target_ended(struct session *s, uint32_t pid, uint64_t time_ns)
 /* @pid has a new image: what it is can be read now, and perhaps not when the event's turn comes. */
 static int add_command(struct session *s, uint32_t pid, uint64_t time_ns)
 {
-	CLEANUP_FREE char *command = process_command(pid);
-	CLEANUP_FREE char *cgroup = process_cgroup(pid);
-	size_t command_size = command ? strlen(command) + 1 : 1;
-	size_t cgroup_size = cgroup ? strlen(cgroup) + 1 : 1;
-	size_t size = sizeof(struct item_command) + command_size + cgroup_size;
+	CLEANUP(process_facts_release) struct process_facts facts = { 0 };
 
-	if (!command && !cgroup)
+	if (process_facts_read(pid, &facts) < 0)
 		return 0;
+	const char *command = facts.command ? facts.command : "";
+	const char *cgroup = facts.cgroup ? facts.cgroup : "";
+	size_t command_size = strlen(command) + 1, cgroup_size = strlen(cgroup) + 1;
+	size_t size = sizeof(struct item_command) + command_size + cgroup_size;
 	CLEANUP_FREE struct item_command *item = calloc(1, size);
 	if (!item)
 		return -ENOMEM;
 	item->pid = pid;
+	item->ns_pid = facts.ns_pid;
+	item->uid = facts.uid;
 	item->cgroup_offset = (uint32_t)command_size;
-	memcpy(item->text, command ? command : "", command_size);
-	memcpy(item->text + command_size, cgroup ? cgroup : "", cgroup_size);
+	memcpy(item->text, command, command_size);
+	memcpy(item->text + command_size, cgroup, cgroup_size);
 	return order_add(&s->order, time_ns, ITEM_COMMAND, item, (uint32_t)size);
 }
 

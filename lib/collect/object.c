@@ -146,6 +146,25 @@ static bool is_gone(const char *path)
 	return size > tail && strcmp(path + size - tail, suffix) == 0;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "jit-PID.dump", mapped executable to be noticed by profilers (the kernel's
+ * tools/perf/Documentation/jitdump-specification.txt). */
+static bool is_jitdump(const char *path)
+{
+	const char *p = base_name(path);
+
+	if (strncmp(p, "jit-", 4) != 0)
+		return false;
+	p += 4;
+	return strspn(p, "0123456789") && !strcmp(p + strspn(p, "0123456789"), ".dump");
+}
+
 static void object_open(struct objects *o, const struct object_place *place, struct object *object)
 {
 	struct err err;
@@ -168,6 +187,9 @@ static void object_open(struct objects *o, const struct object_place *place, str
 		o->unopened += object->attempts == 1;
 		return;
 	}
+	object->is_jitdump = is_jitdump(object->path);
+	if (object->is_jitdump)
+		return;
 	if (elf_open_fd(&object->elf, object->fd, object->path, 0, &err) < 0) {
 		log_debug("%s", err.text);
 		return;
@@ -221,7 +243,7 @@ static int file_place(struct objects *o, const struct object_place *place, struc
 	if (rc < 0)
 		return rc;
 	object = o->files.data[number];
-	*ret = object->fd >= 0 && !object->elf ? NULL : object;
+	*ret = object->fd < 0 || object->elf || object->is_jitdump ? object : NULL;
 	return 0;
 }
 
@@ -237,18 +259,15 @@ int objects_place(struct objects *o, const struct object_place *place, struct ob
 	return 0;
 }
 
-int objects_anon(struct objects *o, uint32_t pid, uint32_t ns_pid, uint32_t process,
-		 struct object **ret)
+int objects_anon(struct objects *o, const struct object_owner *owner, struct object **ret)
 {
 	struct object *object;
 	int rc = add_other(o, OBJECT_ANON, "[anon]", &object);
 
 	if (rc < 0)
 		return rc;
-	object->pid = pid;
-	object->ns_pid = ns_pid;
-	object->process = process;
-	rc = roots_of(&o->roots, pid);
+	object->owner = *owner;
+	rc = roots_of(&o->roots, owner->pid);
 	object->root = rc < 0 ? 0 : rc;
 	*ret = object;
 	return 0;
@@ -270,19 +289,12 @@ uint64_t object_bias(const struct object *object, uint64_t start, uint64_t offse
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 int object_declare(struct object *object, struct capture_writer *w, uint32_t *ret)
 {
 	struct record_object record = {
 		.kind = object->kind,
 		.flags = object->flags,
-		.process = object->process,
+		.process = object->owner.process,
 		.size = object->size,
 		.code_object = object->code_object,
 		.build_id = { object->build_id.bytes, object->build_id.size },

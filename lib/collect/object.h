@@ -18,6 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The process that memory without a file belongs to. */
+struct object_owner {
+	uint32_t pid, ns_pid, uid;
+	uint32_t process; /* of the capture */
+};
+
 struct object {
 	enum object_kind kind;
 	uint32_t flags; /* enum object_flag */
@@ -30,10 +36,12 @@ struct object {
 	uint32_t attempts;    /* to open it */
 	struct elf_file *elf; /* NULL: not one, or not openable */
 	struct elf_build_id build_id;
-	uint32_t code_object; /* of the capture */
-	uint32_t pid, ns_pid; /* OBJECT_ANON: whose */
-	uint32_t process;     /* OBJECT_ANON: of the capture */
-	struct hash hits;     /* offset -> how often */
+	bool is_jitdump;
+	uint32_t code_object;      /* of the capture */
+	struct object_owner owner; /* OBJECT_ANON: whose memory it is */
+	const struct object
+		*jitdump; /* OBJECT_ANON: the file that tells its functions; NULL: none */
+	struct hash hits; /* offset -> how often */
 };
 
 /* What the kernel says of a mapped file. */
@@ -64,12 +72,14 @@ struct objects {
 int objects_init(struct objects *o, struct err *err);
 void objects_release(struct objects *o);
 
-/* The object of a mapped place, a file being opened now if it is new. NULL for memory without a
- * file, or with one that is no ELF file: JIT code, for which there is objects_anon(). */
+/*
+ * The object of a mapped place, a file being opened now if it is new. NULL for memory without a
+ * file, for which there is objects_anon(); so is what lies in files that are no ELF files, of which
+ * only the one that a JIT compiler describes its functions in is given (is_jitdump).
+ */
 int objects_place(struct objects *o, const struct object_place *place, struct object **ret);
-/* One for memory without a file of the process @process of the capture. */
-int objects_anon(struct objects *o, uint32_t pid, uint32_t ns_pid, uint32_t process,
-		 struct object **ret);
+/* A new one for the memory without a file of one process. */
+int objects_anon(struct objects *o, const struct object_owner *owner, struct object **ret);
 
 /*
  * Where offset 0 of the object's address space lies for a mapping at @start of file offset @offset:

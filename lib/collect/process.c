@@ -105,6 +105,7 @@ int process_get(struct processes *p, uint32_t pid, uint64_t time_ns, struct proc
 		const struct process *parent = pointer_get(&p->by_pid, facts.parent_pid);
 		process->parent = parent ? parent->id : 0;
 		process->ns_pid = facts.ns_pid;
+		process->uid = facts.uid;
 		if (facts.start_ns)
 			process->start_ns = facts.start_ns;
 		memcpy(process->comm, facts.comm, sizeof(process->comm));
@@ -174,6 +175,7 @@ static int process_born(struct processes *p, const struct thread *forker, uint32
 		return rc;
 	child->parent = parent_id;
 	child->start_ns = time_ns;
+	child->uid = parent->uid;
 	/* The parent's until it execs. */
 	memcpy(child->comm, forker->name, sizeof(child->comm));
 	child->command = parent->command ? strdup(parent->command) : NULL;
@@ -212,33 +214,41 @@ int process_exec(struct processes *p, uint32_t pid, struct span comm, uint64_t t
 	/* Not the image before: it need not have run at all (fork, then exec). */
 	uint32_t parent = before ? before->parent : 0;
 	uint32_t ns_pid = before ? before->ns_pid : pid;
+	uint32_t uid = before ? before->uid : 0;
 
 	int rc = process_new(p, pid, &process);
 	if (rc < 0)
 		return rc;
 	process->parent = parent;
 	process->ns_pid = ns_pid;
+	process->uid = uid;
 	process->start_ns = time_ns;
 	process->maps_read_ns = time_ns; /* its mappings are told from here on */
 	set_name(process->comm, comm);
 	return thread_new(p, process, pid, &thread);
 }
 
-int process_describe(struct processes *p, uint32_t pid, const char *command, const char *cgroup)
+static int replace_text(char **text, const char *with)
+{
+	char *copy = *with ? strdup(with) : NULL;
+
+	if (*with && !copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int process_describe(struct processes *p, uint32_t pid, const struct process_description *d)
 {
 	struct process *process = pointer_get(&p->by_pid, pid);
 
 	if (!process)
 		return 0;
-	if (*command) {
-		free(process->command);
-		process->command = strdup(command);
-	}
-	if (*cgroup) {
-		free(process->cgroup);
-		process->cgroup = strdup(cgroup);
-	}
-	return 0;
+	process->ns_pid = d->ns_pid;
+	process->uid = d->uid;
+	int rc = replace_text(&process->command, d->command);
+	return rc < 0 ? rc : replace_text(&process->cgroup, d->cgroup);
 }
 
 int thread_rename(struct processes *p, uint32_t pid, uint32_t tid, struct span name,
@@ -262,8 +272,13 @@ int thread_rename(struct processes *p, uint32_t pid, uint32_t tid, struct span n
 int process_anon(struct processes *p, struct process *process, const struct object **ret)
 {
 	if (!process->anon) {
-		int rc = objects_anon(p->objects, process->pid, process->ns_pid, process->id,
-				      &process->anon);
+		struct object_owner owner = {
+			.pid = process->pid,
+			.ns_pid = process->ns_pid,
+			.uid = process->uid,
+			.process = process->id,
+		};
+		int rc = objects_anon(p->objects, &owner, &process->anon);
 		if (rc < 0)
 			return rc;
 	}
@@ -276,10 +291,15 @@ static int map_into(struct processes *p, struct process *process, uint64_t start
 {
 	struct mapping mapping = { .start = start, .end = end, .offset = offset };
 
-	if (!object) {
+	if (!object || object->is_jitdump) {
+		const struct object *jitdump = object;
 		int rc = process_anon(p, process, &object);
 		if (rc < 0)
 			return rc;
+		if (jitdump) {
+			process->anon->jitdump = jitdump;
+			return 0;
+		}
 	}
 	mapping.object = object;
 	mapping.bias = object_bias(object, start, offset);

@@ -19,7 +19,7 @@
 
 struct process {
 	uint32_t id; /* of the capture */
-	uint32_t pid, ns_pid;
+	uint32_t pid, ns_pid, uid;
 	uint32_t parent; /* of the capture */
 	uint64_t start_ns;
 	char comm[THREAD_NAME_BYTES];
@@ -62,8 +62,13 @@ int thread_get(struct processes *p, uint32_t pid, uint32_t tid, uint64_t time_ns
 int process_fork(struct processes *p, uint32_t pid, uint32_t tid, uint32_t child_pid,
 		 uint32_t child_tid, uint64_t time_ns);
 int process_exec(struct processes *p, uint32_t pid, struct span comm, uint64_t time_ns);
-/* Command line and cgroup of the new image, where they could be read; taken over. */
-int process_describe(struct processes *p, uint32_t pid, const char *command, const char *cgroup);
+
+/* What the side-band does not tell of a new image; texts are copied, "" is not known. */
+struct process_description {
+	uint32_t ns_pid, uid;
+	const char *command, *cgroup;
+};
+int process_describe(struct processes *p, uint32_t pid, const struct process_description *d);
 int thread_rename(struct processes *p, uint32_t pid, uint32_t tid, struct span name,
 		  uint64_t time_ns);
 /* @object NULL: memory without a file. */

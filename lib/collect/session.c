@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/session_internal.h"
 
+#include "base/log.h"
 #include "collect/pocl.h"
 #include "collect/symbols.h"
 #include "collect/target.h"
@@ -62,6 +63,9 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	if (!s)
 		return err_set(err, -ENOMEM, "no memory for the session");
 	s->opt = *opt;
+	/* First, as workers are copies of what we are now. */
+	if (worker_start(&s->worker, err) < 0)
+		log_debug("%s", err->text);
 	raise_descriptor_limit();
 	if ((rc = open_writer(s, err)) < 0 || (rc = objects_init(&s->objects, err)) < 0)
 		return rc;
@@ -94,6 +98,7 @@ void session_free(struct session *s)
 	objects_release(&s->objects);
 	hash_release(&s->known);
 	capture_writer_free(s->writer);
+	worker_free(s->worker);
 	free(s);
 }
 

@@ -15,9 +15,11 @@
 #include "collect/sampler.h"
 #include "collect/session.h"
 #include "collect/sideband.h"
+#include "worker/worker.h"
 
 struct session {
 	struct session_options opt;
+	struct worker *worker; /* NULL: could not be started, nothing gets a name */
 	struct capture_writer *writer;
 	struct objects objects;
 	struct processes processes;
@@ -38,6 +40,7 @@ struct session {
 	struct accel *accel;
 	struct probes *probes;
 	uint64_t malformed_probes;
+	uint64_t line_budget_ns;      /* left */
 	uint32_t last_number;         /* given to CODE_OBJECT and accelerator records */
 	uint64_t last_correlation;    /* of launches: how many there are */
 	uint64_t start_ns, second_ns; /* of the recording; of the last once-a-second work */
@@ -94,7 +97,7 @@ struct item_side {
 
 /* After an exec: what the process is now. Two strings, each with its NUL. */
 struct item_command {
-	uint32_t pid;
+	uint32_t pid, ns_pid, uid;
 	uint32_t cgroup_offset; /* in text */
 	char text[];
 };

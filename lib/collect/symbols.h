@@ -4,5 +4,8 @@
 
 struct session;
 
+/* For source lines of all host code together, when the options say nothing else. */
+#define LINE_BUDGET_NS 10000000000u
+
 /* What cannot be named is left out: it shows as file and offset. Negative: the writer's errors. */
 int symbols_write(struct session *s);

@@ -57,6 +57,18 @@ static int take_event(struct session *s, const struct event_header *e)
 	return 0;
 }
 
+static int take_command(struct session *s, const struct item_command *item)
+{
+	const struct process_description description = {
+		.ns_pid = item->ns_pid,
+		.uid = item->uid,
+		.command = item->text,
+		.cgroup = item->text + item->cgroup_offset,
+	};
+
+	return process_describe(&s->processes, item->pid, &description);
+}
+
 int take_until(struct session *s, uint64_t until_ns)
 {
 	struct order_item item;
@@ -64,14 +76,12 @@ int take_until(struct session *s, uint64_t until_ns)
 	int rc = 0;
 
 	while (rc >= 0 && order_next(&s->order, until_ns, &item, &bytes)) {
-		const struct item_command *command = bytes;
 		switch ((enum item_kind)item.kind) {
 		case ITEM_SIDE:
 			rc = take_side(s, bytes);
 			break;
 		case ITEM_COMMAND:
-			rc = process_describe(&s->processes, command->pid, command->text,
-					      command->text + command->cgroup_offset);
+			rc = take_command(s, bytes);
 			break;
 		case ITEM_EVENT:
 			rc = take_event(s, bytes);
