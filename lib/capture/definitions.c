@@ -64,30 +64,29 @@ int definitions_object(struct definitions *d, const struct record_object *object
 	return 1;
 }
 
-int definitions_stack(struct definitions *d, struct record_stack *stack,
-		      struct codec_scratch *scratch)
+int definitions_stack(struct definitions *d, struct record_stack *stack, struct decoder *decoder)
 {
 	if (stack->id == RECORD_DAMAGED)
 		return -EBADMSG;
-	for (uint32_t i = 0; i < scratch->stack.count; i++) {
-		struct record_frame *f = &scratch->frames[i];
+	for (uint32_t i = 0; i < decoder->stack.count; i++) {
+		struct record_frame *f = &decoder->frames[i];
 		if (!has_object(d, f->object))
 			f->object = RECORD_DAMAGED;
 	}
-	int rc = stacks_define(&d->stacks, stack->id, stack->flags, &scratch->stack);
+	int rc = stacks_define(&d->stacks, stack->id, stack->flags, &decoder->stack);
 	if (rc <= 0)
 		return rc == -ENOENT ? 0 : rc;
 
 	const struct stack_entry *entry = stacks_get(&d->stacks, stack->id);
 	stack->count = stacks_depth(&d->stacks, entry);
-	stack->frames = scratch->frames;
+	stack->frames = decoder->frames;
 	d->frames_given += stack->count;
 	if (d->frames_given > FRAMES_FREE + d->bytes_read * FRAMES_PER_BYTE)
 		return -EBADMSG;
-	stacks_expand(&d->stacks, entry, scratch->frames);
+	stacks_expand(&d->stacks, entry, decoder->frames);
 	for (uint32_t i = 0; i < stack->count; i++) {
-		if (scratch->frames[i].object == RECORD_DAMAGED)
-			scratch->frames[i].offset = 0;
+		if (decoder->frames[i].object == RECORD_DAMAGED)
+			decoder->frames[i].offset = 0;
 	}
 	return 1;
 }
@@ -105,11 +104,11 @@ static bool is_known(const struct definitions *d, enum field_kind kind, uint32_t
 }
 
 static unsigned check_lines(const struct definitions *d, const struct record_symbol *symbol,
-			    struct codec_scratch *scratch)
+			    struct decoder *decoder)
 {
 	unsigned needs = 0;
 	for (uint32_t i = 0; i < symbol->count; i++) {
-		struct record_symbol_line *line = &scratch->lines[i];
+		struct record_symbol_line *line = &decoder->lines[i];
 		if (!is_known(d, FIELD_STRING, line->name)) {
 			line->name = RECORD_DAMAGED;
 			needs = DAMAGED_STRING;
@@ -131,8 +130,7 @@ static unsigned check_frames(const struct record_stack *stack)
 	return 0;
 }
 
-unsigned definitions_check(const struct definitions *d, struct record *rec,
-			   struct codec_scratch *scratch)
+unsigned definitions_check(const struct definitions *d, struct record *rec, struct decoder *decoder)
 {
 	const struct record_layout *layout = record_layout(rec->type);
 	const uint32_t damaged = RECORD_DAMAGED;
@@ -157,7 +155,7 @@ unsigned definitions_check(const struct definitions *d, struct record *rec,
 				needs |= DAMAGED_STACK;
 			break;
 		case FIELD_LINES:
-			needs |= check_lines(d, &rec->symbol, scratch);
+			needs |= check_lines(d, &rec->symbol, decoder);
 			break;
 		case FIELD_FRAMES:
 			needs |= check_frames(&rec->stack);

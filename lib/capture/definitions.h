@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "capture/decoder.h"
 #include "capture/field.h"
 #include "capture/stacks.h"
 
@@ -32,16 +33,15 @@ void definitions_release(struct definitions *d);
 
 /*
  * Take a definition in. 1: to be given out, and its pointers are now into what is kept (or into
- * @scratch); 0: known already, or of no use; -EBADMSG: beyond a limit or malformed; -ENOMEM.
+ * @decoder); 0: known already, or of no use; -EBADMSG: beyond a limit or malformed; -ENOMEM.
  */
 int definitions_string(struct definitions *d, struct record_string *string);
 int definitions_object(struct definitions *d, const struct record_object *object);
-int definitions_stack(struct definitions *d, struct record_stack *stack,
-		      struct codec_scratch *scratch);
+int definitions_stack(struct definitions *d, struct record_stack *stack, struct decoder *decoder);
 
 /* Replace what @rec refers to and is not here. Which stand-ins it needs, by enum damaged_part. */
 unsigned definitions_check(const struct definitions *d, struct record *rec,
-			   struct codec_scratch *scratch);
+			   struct decoder *decoder);
 /* The definition of one stand-in. */
 struct record definitions_damaged(enum damaged_part part);
 

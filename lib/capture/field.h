@@ -16,15 +16,15 @@ enum field_kind {
 	FIELD_FLAGS,       /* the same, bits of `words` */
 	FIELD_STACK_FLAGS, /* the same, and enum stack_cause above them */
 	FIELD_SIGNED,      /* LEB128 of the zigzag */
-	FIELD_TIME,        /* zigzag difference to the chunk's time before it */
-	FIELD_CORRELATION, /* zigzag difference to the chunk's correlation number before it */
+	FIELD_TIME,        /* zigzag difference to a time before, see encoder.c */
+	FIELD_CORRELATION, /* zigzag difference to that of the record of this type before */
 	FIELD_F64,         /* IEEE 754, 8 bytes */
 	FIELD_TRIPLE,      /* three FIELD_UNSIGNED of 32 bits */
 	FIELD_BYTES,       /* size, then as many bytes */
-	FIELD_FRAMES,      /* of record_stack, see codec.h */
+	FIELD_FRAMES,      /* of record_stack: a struct stack_delta, see encoder.h */
 	FIELD_LINES,       /* of record_symbol: count, then (name, file, line) each */
-	FIELD_ID,          /* the number this record defines; FIELD_UNSIGNED, as all below */
-	FIELD_STRING,
+	FIELD_ID,          /* the number this record defines; as FIELD_CORRELATION */
+	FIELD_STRING,      /* as FIELD_UNSIGNED, and all below */
 	FIELD_OBJECT,
 	FIELD_STACK,
 	FIELD_PROCESS,
@@ -35,6 +35,9 @@ enum field_kind {
 	FIELD_CODE_OBJECT,
 	FIELD_KIND_COUNT
 };
+
+/* Most fields of a type; more is a decision, not an accident. */
+#define RECORD_FIELDS_MAX 24
 
 struct field {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/reader.h"
 
-#include "capture/codec.h"
+#include "capture/decoder.h"
 #include "capture/definitions.h"
 #include "capture/field.h"
 #include "capture/source.h"
@@ -16,9 +16,7 @@ struct capture_reader {
 	int owned_fd; /* or -1 */
 	char *name;
 	struct source source;
-	size_t pos; /* in the source's chunk */
-	struct codec codec;
-	struct codec_scratch scratch;
+	struct decoder decoder;
 	struct definitions defs;
 
 	struct record held; /* waits until the stand-ins it needs are given out */
@@ -70,46 +68,20 @@ void capture_reader_free(struct capture_reader *r)
 	free(r);
 }
 
-/* Type, size and payload of the next record in the chunk; -EBADMSG when they do not fit. */
-static int split_record(struct capture_reader *r, uint8_t *ret_type, struct span *ret_payload)
-{
-	struct cursor c = cursor_of(span_of(r->source.data, r->source.size), NULL);
-	uint64_t size;
-
-	c.pos = r->pos;
-	if (cursor_u8(&c, ret_type, NULL) < 0 || cursor_uleb(&c, &size, NULL) < 0 ||
-	    cursor_bytes(&c, size, ret_payload, NULL) < 0)
-		return -EBADMSG;
-	r->pos = c.pos;
-	return 0;
-}
-
-/* One record out of the chunk: 1, 0 when it is not to be given out, or negative. */
+/* One record out of the chunk: 1; 0 when it is not to be given out; -ENODATA at the chunk's end. */
 static int read_record(struct capture_reader *r, struct record *ret)
 {
-	struct span payload;
-	uint8_t type;
-
-	int rc = split_record(r, &type, &payload);
-	if (rc < 0)
-		return rc;
-	if (!record_layout(type)) {
-		r->source.damage.unknown_records++;
-		return 0;
-	}
-	rc = record_decode(&r->codec, type, payload, &r->scratch, ret);
-	if (rc < 0)
-		return rc;
-	if (type == RECORD_STRING)
+	int rc = decoder_next(&r->decoder, ret);
+	if (rc <= 0)
+		return rc ? rc : -ENODATA;
+	if (ret->type == RECORD_STRING)
 		rc = definitions_string(&r->defs, &ret->string);
-	else if (type == RECORD_OBJECT)
+	else if (ret->type == RECORD_OBJECT)
 		rc = definitions_object(&r->defs, &ret->object);
-	else if (type == RECORD_STACK)
-		rc = definitions_stack(&r->defs, &ret->stack, &r->scratch);
-	else
-		rc = 1;
+	else if (ret->type == RECORD_STACK)
+		rc = definitions_stack(&r->defs, &ret->stack, &r->decoder);
 	if (rc > 0)
-		r->needs = definitions_check(&r->defs, ret, &r->scratch) & ~r->given;
+		r->needs = definitions_check(&r->defs, ret, &r->decoder) & ~r->given;
 	return rc;
 }
 
@@ -128,66 +100,85 @@ static void give_held(struct capture_reader *r, struct record *ret)
 	r->given |= part;
 }
 
+/* The current chunk is of no further use. */
+static void drop_chunk(struct capture_reader *r)
+{
+	decoder_stop(&r->decoder);
+	source_spoiled(&r->source);
+}
+
 static int next_chunk(struct capture_reader *r, struct err *err)
 {
 	int rc = source_next(&r->source);
 	if (rc < 0)
 		return err_set(err, rc, "cannot read '%s'", r->name);
-	r->pos = 0;
-	r->codec = (struct codec){ 0 };
+	if (!rc) {
+		r->is_done = true;
+		return 0;
+	}
 	r->defs.bytes_read += r->source.stored_bytes;
-	if (rc > 0 && r->source.starts_epoch)
+	if (r->source.starts_epoch)
 		stacks_restart(&r->defs.stacks, 0);
-	return rc;
+	if (decoder_start(&r->decoder, span_of(r->source.data, r->source.size)) < 0)
+		drop_chunk(r);
+	return 1;
 }
 
+/* END was read: there should be nothing more, in the chunk or behind it. */
 static int read_end(struct capture_reader *r, struct err *err)
 {
-	size_t left = r->source.size - r->pos;
-	if (left)
-		source_spoiled(&r->source, left);
+	if (decoder_left(&r->decoder))
+		drop_chunk(r);
 	r->is_done = true;
 	int rc = source_end(&r->source);
 	return rc < 0 ? err_set(err, rc, "cannot read '%s'", r->name) : 0;
 }
 
+/* One step: 1 when a record is to be given out, 0 when not, negative when the system fails. */
+static int step(struct capture_reader *r, struct record *ret, struct err *err)
+{
+	int rc = read_record(r, ret);
+
+	switch (rc) {
+	case -ENODATA:
+		rc = next_chunk(r, err);
+		return rc < 0 ? rc : 0;
+	case -EBADMSG:
+		drop_chunk(r);
+		return 0;
+	case 0:
+		return 0;
+	case 1:
+		break;
+	default:
+		return err_set(err, rc, "cannot read '%s'", r->name);
+	}
+	if (ret->type == RECORD_END) {
+		rc = read_end(r, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!r->needs)
+		return 1;
+	r->held = *ret;
+	r->is_holding = true;
+	return 0;
+}
+
 int capture_reader_next(struct capture_reader *r, struct record *ret, struct err *err)
 {
-	for (;;) {
+	int rc = 0;
+
+	while (!rc) {
 		if (r->is_holding) {
 			give_held(r, ret);
 			return 1;
 		}
 		if (r->is_done)
 			return 0;
-		if (r->pos >= r->source.size) {
-			int rc = next_chunk(r, err);
-			if (rc <= 0) {
-				r->is_done = rc == 0;
-				return rc;
-			}
-			continue;
-		}
-		int rc = read_record(r, ret);
-		if (rc == -EBADMSG) {
-			source_spoiled(&r->source, r->source.size - r->pos);
-			r->pos = r->source.size;
-			continue;
-		}
-		if (rc < 0)
-			return err_set(err, rc, "cannot read '%s'", r->name);
-		if (rc && ret->type == RECORD_END) {
-			int end_rc = read_end(r, err);
-			if (end_rc < 0)
-				return end_rc;
-		}
-		if (rc && !r->needs)
-			return 1;
-		if (rc) {
-			r->held = *ret;
-			r->is_holding = true;
-		}
+		rc = step(r, ret, err);
 	}
+	return rc;
 }
 
 struct span capture_reader_string(const struct capture_reader *r, uint32_t id)
@@ -204,6 +195,7 @@ struct capture_damage capture_reader_damage(const struct capture_reader *r)
 {
 	struct capture_damage damage;
 	source_describe(&r->source, r->name, &damage);
+	damage.unknown_records = r->decoder.unknown_records;
 	return damage;
 }
 

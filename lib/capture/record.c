@@ -279,8 +279,11 @@ static const struct field end_fields[] = {
 	FIELD(end, exit_status, SIGNED),
 };
 
-#define LAYOUT(type, rec)                                                  \
-	[RECORD_##type] = { #type, rec##_fields, ARRAY_SIZE(rec##_fields), \
+/* The size of an array that cannot be: compilation fails where a type has too many fields. */
+#define FIELD_COUNT(list) \
+	(ARRAY_SIZE(list) + 0 * sizeof(char[ARRAY_SIZE(list) <= RECORD_FIELDS_MAX ? 1 : -1]))
+#define LAYOUT(type, rec)                                                   \
+	[RECORD_##type] = { #type, rec##_fields, FIELD_COUNT(rec##_fields), \
 			    sizeof(struct record_##rec) }
 
 static const struct record_layout layouts[] = {

@@ -67,7 +67,7 @@ static uint64_t hash_stack(const struct record_frame *frames, uint32_t count, ui
 {
 	uint64_t h = hash_pair(count, flags);
 	for (uint32_t i = 0; i < count; i++)
-		h = mix(mix(h, frames[i].object), frames[i].offset);
+		h = mix(h, frames[i].offset ^ (uint64_t)frames[i].object << 40);
 	return h;
 }
 
@@ -90,7 +90,7 @@ static bool equals(const struct stacks *t, const struct stack_entry *entry,
 static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_frame *frame,
 			uint32_t stack, uint32_t *ret)
 {
-	uint64_t key = mix(mix(parent, frame->object), frame->offset);
+	uint64_t key = mix(parent, frame->offset ^ (uint64_t)frame->object << 40);
 	uint64_t *found;
 
 	for (; (found = hash_get(&t->by_node, key)); key++) {
@@ -118,10 +118,10 @@ static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_f
 
 /* Walk the tree from the root for as long as it knows the frames, then extend it. */
 static int stacks_add(struct stacks *t, const struct record_frame *frames, uint32_t count,
-		      struct record_frame *scratch, uint32_t id, struct codec_stack *ret,
+		      struct record_frame *scratch, uint32_t id, struct stack_delta *ret,
 		      uint32_t *ret_leaf)
 {
-	struct codec_stack delta = { .frames = scratch };
+	struct stack_delta delta = { .frames = scratch };
 	uint32_t node = 0;
 	uint64_t base = 0;
 
@@ -147,7 +147,7 @@ static int stacks_add(struct stacks *t, const struct record_frame *frames, uint3
 
 int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
 		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
-		  struct codec_stack *ret_delta)
+		  struct stack_delta *ret_delta)
 {
 	assert(count <= STACK_FRAMES_MAX);
 	uint64_t key = hash_stack(frames, count, flags);
@@ -192,7 +192,7 @@ static int entries_reach(struct stacks *t, uint32_t id)
 	return 0;
 }
 
-int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct codec_stack *delta)
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta)
 {
 	uint32_t node = 0;
 

@@ -7,7 +7,8 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "capture/codec.h"
+#include "capture/encoder.h"
+#include "capture/limits.h"
 #include "capture/record.h"
 
 #include <stdbool.h>
@@ -63,10 +64,10 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
  */
 int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
 		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
-		  struct codec_stack *ret_delta);
+		  struct stack_delta *ret_delta);
 
 /*
  * Add a stack as it was read. 1; 0 when that number is known; -EBADMSG when it cannot be a stack
  * of any writer of ours; -ENOENT when its parent is not here; -ENOMEM.
  */
-int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct codec_stack *delta);
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta);

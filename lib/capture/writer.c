@@ -4,8 +4,9 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "capture/chunk.h"
-#include "capture/codec.h"
+#include "capture/encoder.h"
 #include "capture/field.h"
+#include "capture/limits.h"
 #include "capture/output.h"
 #include "capture/stacks.h"
 
@@ -31,10 +32,8 @@ struct capture_writer {
 	uint32_t chunk_bytes;
 	uint64_t epoch_bytes;
 
-	struct codec codec;
-	uint8_t *chunk; /* CHUNK_INFLATED_MAX, of which */
-	size_t used;
-	uint8_t *stored; /* CHUNK_HEADER_BYTES + CHUNK_STORED_MAX */
+	struct encoder chunk; /* the current one */
+	uint8_t *stored;      /* CHUNK_HEADER_BYTES + CHUNK_STORED_MAX */
 	z_stream deflate;
 	uint32_t sequence;
 
@@ -73,10 +72,9 @@ static int writer_prepare(struct capture_writer *w, const struct capture_writer_
 	w->epoch = 1;
 	w->starts_epoch = true;
 	w->stacks.first = 1;
-	w->chunk = malloc(CHUNK_INFLATED_MAX);
 	w->stored = malloc(CHUNK_HEADER_BYTES + CHUNK_STORED_MAX);
 	w->frames = malloc(STACK_FRAMES_MAX * sizeof(*w->frames));
-	if (!w->chunk || !w->stored || !w->frames)
+	if (!w->stored || !w->frames)
 		return -ENOMEM;
 	return deflateInit(&w->deflate, level) == Z_OK ? 0 : -ENOMEM;
 }
@@ -102,11 +100,11 @@ void capture_writer_free(struct capture_writer *w)
 {
 	if (!w)
 		return;
-	if (w->used)
+	if (w->chunk.order.len)
 		(void)capture_writer_flush(w);
 	output_release(&w->out);
 	deflateEnd(&w->deflate);
-	free(w->chunk);
+	encoder_release(&w->chunk);
 	free(w->stored);
 	free(w->frames);
 	strtab_release(&w->strings);
@@ -125,48 +123,32 @@ int capture_writer_commit(struct capture_writer *w, struct err *err)
 
 /* ---- chunks and epochs ---- */
 
-static int deflate_chunk(struct capture_writer *w, size_t *ret_size)
-{
-	z_stream *z = &w->deflate;
-
-	if (deflateReset(z) != Z_OK)
-		return -EINVAL;
-	z->next_in = w->chunk;
-	z->avail_in = (uInt)w->used;
-	z->next_out = w->stored + CHUNK_HEADER_BYTES;
-	z->avail_out = CHUNK_STORED_MAX;
-	if (deflate(z, Z_FINISH) != Z_STREAM_END)
-		return -EINVAL;
-	*ret_size = CHUNK_STORED_MAX - z->avail_out;
-	return 0;
-}
-
 static int chunk_close(struct capture_writer *w)
 {
-	size_t size;
+	uint32_t inflated;
 
-	if (!w->used)
+	if (!w->chunk.order.len)
 		return 0;
-	int rc = deflate_chunk(w, &size);
-	if (rc < 0)
-		return writer_fail(w, rc);
-	struct chunk_header h = {
+	int64_t size = encoder_deflate(&w->chunk, &w->deflate, w->stored + CHUNK_HEADER_BYTES,
+				       CHUNK_STORED_MAX, &inflated);
+	if (size < 0)
+		return writer_fail(w, (int)size);
+	const struct chunk_header h = {
 		.version = CAPTURE_VERSION,
 		.flags = w->starts_epoch ? CHUNK_STARTS_EPOCH : 0,
 		.sequence = w->sequence++,
-		.inflated_bytes = (uint32_t)w->used,
+		.inflated_bytes = inflated,
 		.stored_bytes = (uint32_t)size,
-		.crc = chunk_crc(w->stored + CHUNK_HEADER_BYTES, size),
+		.crc = chunk_crc(w->stored + CHUNK_HEADER_BYTES, (size_t)size),
 	};
 	chunk_header_pack(&h, w->stored);
-	rc = output_write(&w->out, w->stored, CHUNK_HEADER_BYTES + size);
+	int rc = output_write(&w->out, w->stored, CHUNK_HEADER_BYTES + (size_t)size);
 	if (rc < 0)
 		return writer_fail(w, rc);
-	w->raw_bytes += w->used;
-	w->epoch_used += w->used;
-	w->used = 0;
+	w->raw_bytes += inflated;
+	w->epoch_used += inflated;
 	w->starts_epoch = false;
-	w->codec = (struct codec){ 0 };
+	encoder_reset(&w->chunk);
 	return 0;
 }
 
@@ -194,26 +176,26 @@ static int writer_ready(struct capture_writer *w)
 		return w->error;
 	if (w->has_ended)
 		return -EINVAL;
-	if (w->epoch_used + w->used >= w->epoch_bytes || w->stacks.nodes.len >= STACKS_NODES_MAX ||
+	size_t used = encoder_size(&w->chunk);
+	if (w->epoch_used + used >= w->epoch_bytes || w->stacks.nodes.len >= STACKS_NODES_MAX ||
 	    w->stacks.entries.len >= STACKS_NODES_MAX)
 		return epoch_start(w);
-	return w->used >= w->chunk_bytes ? chunk_close(w) : 0;
+	return used >= w->chunk_bytes ? chunk_close(w) : 0;
 }
 
 static int writer_append(struct capture_writer *w, const struct record *rec,
-			 const struct codec_stack *stack)
+			 const struct stack_delta *stack)
 {
-	int64_t n = record_encode(&w->codec, rec, stack, w->chunk + w->used,
-				  CHUNK_INFLATED_MAX - w->used);
-	if (n == -E2BIG && w->used > CHUNK_INFLATED_MAX - RECORD_MAX_BYTES) {
+	/* Between a definition and what it is for, where there is no room for both. */
+	if (encoder_size(&w->chunk) + RECORD_MAX_BYTES + ENCODER_DIRECTORY_MAX >
+	    CHUNK_INFLATED_MAX) {
 		int rc = chunk_close(w);
 		if (rc < 0)
 			return rc;
-		n = record_encode(&w->codec, rec, stack, w->chunk, CHUNK_INFLATED_MAX);
 	}
-	if (n < 0)
-		return (int)n;
-	w->used += (size_t)n;
+	int rc = encoder_add(&w->chunk, rec, stack);
+	if (rc < 0)
+		return rc == -E2BIG ? rc : writer_fail(w, rc);
 	w->records++;
 	return 0;
 }
@@ -266,7 +248,7 @@ static int define_object(struct capture_writer *w, uint32_t id)
 	return 0;
 }
 
-static int define_stack(struct capture_writer *w, const struct codec_stack *delta, uint32_t id,
+static int define_stack(struct capture_writer *w, const struct stack_delta *delta, uint32_t id,
 			uint32_t flags)
 {
 	for (uint32_t i = 0; i < delta->count; i++) {
@@ -281,7 +263,7 @@ static int define_stack(struct capture_writer *w, const struct codec_stack *delt
 static int intern_stack(struct capture_writer *w, const struct record_frame *frames, uint32_t count,
 			uint32_t flags, uint32_t *ret)
 {
-	struct codec_stack delta;
+	struct stack_delta delta;
 	uint32_t id;
 	int rc = stacks_intern(&w->stacks, frames, count, flags, w->frames, &id, &delta);
 	if (rc < 0)
@@ -498,7 +480,7 @@ struct capture_writer_stats capture_writer_stats(const struct capture_writer *w)
 {
 	return (struct capture_writer_stats){
 		.bytes = w->out.written,
-		.raw_bytes = w->raw_bytes + w->used,
+		.raw_bytes = w->raw_bytes + encoder_size(&w->chunk),
 		.records = w->records,
 	};
 }

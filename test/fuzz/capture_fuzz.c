@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "capture/chunk.h"
-#include "capture/codec.h"
+#include "capture/decoder.h"
+#include "capture/encoder.h"
 #include "capture/field.h"
 #include "capture/reader.h"
 
@@ -106,45 +107,52 @@ static void check_references(const struct record *rec, const seen_t *strings, co
 	}
 }
 
-/* Encoded, decoded and encoded again: the same bytes. */
-static void check_codec(const struct record *rec, struct codec_scratch *scratch)
+/* What was read, written again, decodes to the same records. */
+static void check_again(struct encoder *encoder, struct decoder *decoder, z_stream *deflate)
 {
-	static uint8_t first[RECORD_MAX_BYTES], again[RECORD_MAX_BYTES];
-	struct codec c = { 0 };
-	struct record copy;
-	uint64_t payload_size;
+	static uint8_t packed[2 << 20], inflated[2 << 20];
+	uLongf size = sizeof(inflated);
+	struct encoder again = { 0 };
+	struct record rec;
+	uint32_t expected;
 
-	if (rec->type == RECORD_STACK)
-		return;
-	int64_t n = record_encode(&c, rec, NULL, first, sizeof(first));
-	if (n < 0)
-		return;
-	struct cursor at = cursor_of(span_of(first, (size_t)n), NULL);
-	if (cursor_skip(&at, 1, NULL) < 0 || cursor_uleb(&at, &payload_size, NULL) < 0)
+	int64_t n = encoder_deflate(encoder, deflate, packed, sizeof(packed), &expected);
+	assert(n > 0);
+	assert(uncompress(inflated, &size, packed, (uLong)n) == Z_OK && size == expected);
+	if (decoder_start(decoder, span_of(inflated, size)) < 0)
 		abort();
-	assert(payload_size == cursor_left(&at));
-	c = (struct codec){ 0 };
-	if (record_decode(&c, rec->type, span_of(first + at.pos, payload_size), scratch, &copy) < 0)
-		abort();
-	c = (struct codec){ 0 };
-	assert(record_encode(&c, &copy, NULL, again, sizeof(again)) == n);
-	assert(!memcmp(first, again, (size_t)n));
+	while (decoder_next(decoder, &rec) > 0)
+		assert(encoder_add(&again, &rec, &decoder->stack) == 0);
+	assert(again.order.len == encoder->order.len && again.bytes == encoder->bytes);
+	for (unsigned type = 1; type < RECORD_TYPE_COUNT; type++) {
+		const struct encoder_section *a = &encoder->sections[type],
+					     *b = &again.sections[type];
+		assert(a->records == b->records);
+		for (size_t i = 0; a->records && i < record_layout(type)->count; i++)
+			assert(!memcmp(a->columns[i].bytes.data, b->columns[i].bytes.data,
+				       a->columns[i].bytes.len));
+	}
+	encoder_release(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP_CLOSE int fd = memfd_create("capture", MFD_CLOEXEC);
 	CLEANUP(capture_reader_free) struct capture_reader *r = NULL;
-	CLEANUP_FREE struct codec_scratch *scratch = malloc(sizeof(*scratch));
+	CLEANUP_FREE struct decoder *decoder = calloc(1, sizeof(*decoder));
+	struct encoder encoder = { 0 };
+	z_stream deflate = { 0 };
 	seen_t strings = { 0 }, objects = { 0 };
 	struct record rec;
 
-	if (fd < 0 || !scratch)
+	if (fd < 0 || !decoder || deflateInit(&deflate, 1) != Z_OK)
 		abort();
 	make_file(fd, data, size);
 	lseek(fd, 0, SEEK_SET);
-	if (capture_reader_open_fd(&r, fd, "fuzz", NULL) < 0)
+	if (capture_reader_open_fd(&r, fd, "fuzz", NULL) < 0) {
+		deflateEnd(&deflate);
 		return 0;
+	}
 	int rc;
 	while ((rc = capture_reader_next(r, &rec, NULL)) > 0) {
 		if (rec.type == RECORD_STRING)
@@ -152,11 +160,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_references(&rec, &strings, &objects);
 		if (rec.type == RECORD_OBJECT)
 			see(&objects, rec.object.id);
-		check_codec(&rec, scratch);
+		if (rec.type != RECORD_STACK && encoder_size(&encoder) < 512 << 10)
+			(void)encoder_add(&encoder, &rec, NULL);
 	}
 	assert(rc == 0);
 	struct capture_damage d = capture_reader_damage(r);
 	assert(d.has_end || d.text[0]);
+	if (encoder.order.len)
+		check_again(&encoder, decoder, &deflate);
+	encoder_release(&encoder);
+	deflateEnd(&deflate);
 	vec_release(&strings);
 	vec_release(&objects);
 	return 0;
