@@ -16,6 +16,7 @@ struct capture_reader;
 struct input {
 	struct capture_reader *reader;
 	const char *path; /* as given, for messages; borrowed */
+	int fd;           /* of what was imported, else -1 */
 };
 
 /* "accel-prof.data": what commands read without -i. */

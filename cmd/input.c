@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/input.h"
+
+#include "base/cleanup.h"
+#include "capture/chunk.h"
+#include "capture/reader.h"
+#include "capture/writer.h"
+#include "cmd/cmd.h"
+#include "cmd/tell.h"
+#include "import/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* The first bytes of standard input, which stay there to be read: how many, 0 when it cannot be
+ * known without taking them. */
+static ssize_t stdin_peek(void *data, size_t size)
+{
+	struct stat st;
+	if (fstat(STDIN_FILENO, &st) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode))
+		return pread(STDIN_FILENO, data, size, lseek(STDIN_FILENO, 0, SEEK_CUR));
+	if (!S_ISFIFO(st.st_mode))
+		return 0;
+
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return 0;
+	CLEANUP_CLOSE int out = fds[0];
+	CLEANUP_CLOSE int in = fds[1];
+	ssize_t got = tee(STDIN_FILENO, in, size, 0);
+	return got > 0 ? read(out, data, (size_t)got) : 0;
+}
+
+/* Whether @path is worth trying as an import: anything that does not begin as a capture does. */
+static bool is_foreign(const char *path)
+{
+	uint8_t head[CHUNK_MAGIC_BYTES];
+	struct stat st;
+
+	if (!strcmp(path, "-")) {
+		ssize_t got = stdin_peek(head, sizeof(head));
+		return got > 0 && memcmp(head, chunk_magic, (size_t)got) != 0;
+	}
+	if (stat(path, &st) < 0)
+		return false; /* opening it says why */
+	if (S_ISDIR(st.st_mode))
+		return true;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || !S_ISREG(st.st_mode))
+		return false;
+	ssize_t got = pread(fd, head, sizeof(head), 0);
+	return got > 0 && memcmp(head, chunk_magic, (size_t)got) != 0;
+}
+
+/* Make a capture of a foreign file, in memory, and read that. */
+static int open_foreign(struct input *in, struct err *err)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	CLEANUP_CLOSE int fd = memfd_create("accel-prof.import", MFD_CLOEXEC);
+	struct import_trust trust = { 0 };
+	struct import_options opt = { .format = NULL };
+	if (fd < 0)
+		return err_set(err, -errno, "cannot import '%s'", in->path);
+
+	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, err);
+	if (rc < 0)
+		return rc;
+	rc = import_files(w, &in->path, 1, &opt, &trust, err);
+	if (rc < 0)
+		return rc;
+	rc = capture_writer_flush(w);
+	if (rc < 0)
+		return err_set(err, rc, "cannot import '%s'", in->path);
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, -errno, "cannot import '%s'", in->path);
+	rc = capture_reader_open_fd(&in->reader, fd, in->path, err);
+	if (rc == 0)
+		in->fd = TAKE_FD(fd);
+	return rc;
+}
+
+int input_open(struct input **ret, const char *path, struct err *err)
+{
+	CLEANUP_FREE struct input *in = calloc(1, sizeof(*in));
+	if (!in)
+		return err_set(err, -ENOMEM, "cannot open the input");
+	in->path = path ? path : INPUT_DEFAULT;
+	in->fd = -1;
+
+	int rc = is_foreign(in->path) ? open_foreign(in, err)
+				      : capture_reader_open(&in->reader, in->path, err);
+	if (rc == -ENOENT && !path)
+		return err_set(err, -EINVAL,
+			       "no '%s' here; make one with 'accel-prof record', or name a file",
+			       INPUT_DEFAULT);
+	if (rc < 0)
+		return rc;
+	*ret = TAKE(in);
+	return 0;
+}
+
+int input_close(struct input *in, int status)
+{
+	if (!in)
+		return status;
+	struct capture_damage damage = capture_reader_damage(in->reader);
+	if (damage.text[0]) {
+		tell("%s", damage.text);
+		status = status == CMD_OK ? CMD_FAILED : status;
+	}
+	capture_reader_free(in->reader);
+	if (in->fd >= 0)
+		close(in->fd);
+	free(in);
+	return status;
+}
