@@ -72,11 +72,13 @@ struct analysis_profile_options {
 	 *	launches        pieces of device work asked for
 	 *	cpu-samples     samples of host code
 	 *	cpu-time        ns, from the samples' frequency
+	 *	idle-host       ns of host code that ran while a device was idle, on the thread that
+	 *	                launched what ended the gap
 	 *	blocked         ns that threads did not run
 	 *	bytes, flops    of launches and copies, where known
 	 *
 	 * wall and device-time stand on the kernel's node; device-samples on the leaves below it.
-	 * A name without data is -ENOENT, with a text that says why.
+	 * A name without data or not known is -EINVAL, with a text that says why.
 	 */
 	const char *const *metrics;
 	size_t metric_count;

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/analyze.h"
+
+#include "analyze/tables.h"
+
+#include <errno.h>
+
+/* How many records between two calls of on_progress(). */
+#define PROGRESS_RECORDS (1u << 16)
+
+/* Row 0 of every table. */
+static int analysis_start(struct analysis *a)
+{
+	if (vec_push(&a->processes, (struct process){ 0 }) < 0 ||
+	    vec_push(&a->threads, (struct thread){ 0 }) < 0 ||
+	    vec_push(&a->objects, (struct object){ .kind = OBJECT_MISSING }) < 0 ||
+	    vec_push(&a->devices, (struct device){ 0 }) < 0 ||
+	    vec_push(&a->queues, (struct queue){ 0 }) < 0 ||
+	    vec_push(&a->kernels, (struct kernel){ 0 }) < 0 ||
+	    vec_push(&a->code_objects, (struct code_object){ 0 }) < 0 ||
+	    vec_push(&a->stacks, (struct stack){ 0 }) < 0 ||
+	    vec_push(&a->sites, (struct site){ 0 }) < 0 ||
+	    vec_push(&a->places, (struct place){ 0 }) < 0)
+		return -ENOMEM;
+	/* Number 0 of a string table is the empty string, which none of these blobs is. */
+	uint32_t zero;
+	struct strtab *blobs[] = { &a->stack_blobs, &a->site_blobs, &a->place_blobs,
+				   &a->detail_blobs, &a->names };
+	for (size_t i = 0; i < ARRAY_SIZE(blobs); i++) {
+		if (strtab_add(blobs[i], "", &zero) < 0)
+			return -ENOMEM;
+	}
+	if (captured_symbols_new(&a->captured) < 0 || symbolizer_new(&a->symbolizer) < 0)
+		return -ENOMEM;
+	return symbolizer_add(a->symbolizer, &captured_symbols_ops, a->captured);
+}
+
+static int analysis_read(struct analysis *a, const struct analysis_options *opt, struct err *err)
+{
+	struct record rec;
+	int rc;
+
+	while ((rc = capture_reader_next(a->reader, &rec, err)) > 0) {
+		if (analysis_replay(a, &rec) < 0)
+			return err_set(err, -ENOMEM, "cannot hold the capture");
+		if (++a->records % PROGRESS_RECORDS == 0 && opt->on_progress)
+			opt->on_progress(opt->data, a->records);
+	}
+	return rc;
+}
+
+int analysis_load(struct analysis **ret, struct capture_reader *r,
+		  const struct analysis_options *opt, struct err *err)
+{
+	CLEANUP(analysis_free) struct analysis *a = calloc(1, sizeof(*a));
+	if (!a || analysis_start(a) < 0)
+		return err_set(err, -ENOMEM, "cannot start reading");
+	a->reader = r;
+
+	int rc = analysis_read(a, opt, err);
+	if (rc < 0)
+		return rc;
+	if (analysis_join(a) < 0 || analysis_find_steps(a) < 0)
+		return err_set(err, -ENOMEM, "cannot hold the capture");
+	*ret = TAKE(a);
+	return 0;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	table_release(&a->processes);
+	table_release(&a->threads);
+	table_release(&a->objects);
+	table_release(&a->devices);
+	table_release(&a->queues);
+	table_release(&a->kernels);
+	vec_for_each(&a->code_objects, c)
+		vec_release(&c->bytes);
+	table_release(&a->code_objects);
+	strtab_release(&a->stack_blobs);
+	vec_release(&a->stacks);
+	hash_release(&a->stack_ids);
+	strtab_release(&a->site_blobs);
+	vec_release(&a->sites);
+	strtab_release(&a->place_blobs);
+	vec_release(&a->places);
+	strtab_release(&a->detail_blobs);
+	strtab_release(&a->names);
+	hash_release(&a->name_of_text);
+	if (a->symbolizer)
+		symbolizer_free(a->symbolizer); /* and what it was given */
+	else
+		captured_symbols_free(a->captured);
+	vec_release(&a->info);
+	vec_release(&a->sample_groups);
+	hash_release(&a->sample_group_of);
+	vec_release(&a->samples);
+	vec_release(&a->blocked);
+	vec_release(&a->device_samples);
+	vec_release(&a->launches);
+	hash_release(&a->launch_of);
+	vec_release(&a->ops);
+	vec_release(&a->syncs);
+	vec_release(&a->marks);
+	vec_release(&a->steps);
+	vec_release(&a->counters);
+	vec_release(&a->lost);
+	free(a);
+}
+
+void analysis_span(const struct analysis *a, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+{
+	*ret_begin_ns = a->first_ns;
+	*ret_end_ns = a->last_ns;
+}
+
+const char *analysis_info(const struct analysis *a, const char *key)
+{
+	vec_for_each(&a->info, i) {
+		if (!strcmp(analysis_text(a, i->key), key))
+			return analysis_text(a, i->value);
+	}
+	return NULL;
+}
+
+const char *analysis_default_metric(const struct analysis *a)
+{
+	if (a->ops.len)
+		return "wall";
+	if (a->device_samples.len)
+		return "device-samples";
+	if (a->launches.len)
+		return "launches";
+	return "cpu-samples";
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one loop over the records: what each type becomes. Whatever an id or a time says is taken
+ * down as it is; what it means is found out afterwards, when everything has been seen.
+ */
+#include "analyze/tables.h"
+
+#include <errno.h>
+
+/* More than any accelerator's whole program; keeps one object from taking all memory. */
+#define CODE_OBJECT_MAX_BYTES ((uint64_t)256 << 20)
+
+static uint64_t time_take(struct analysis *a, uint64_t time_ns)
+{
+	if (time_ns > TIME_MAX_NS) {
+		a->odd.times++;
+		return TIME_MAX_NS;
+	}
+	return time_ns;
+}
+
+/* The same for moments that say how long the capture is. */
+static uint64_t time_seen(struct analysis *a, uint64_t time_ns)
+{
+	uint64_t t = time_take(a, time_ns);
+	if (!a->first_ns || t < a->first_ns)
+		a->first_ns = t;
+	if (t > a->last_ns)
+		a->last_ns = t;
+	return t;
+}
+
+/* A duration that ends by TIME_MAX_NS when it starts at @time_ns. */
+static uint64_t duration_take(struct analysis *a, uint64_t time_ns, uint64_t duration_ns)
+{
+	if (duration_ns > TIME_MAX_NS - time_ns) {
+		a->odd.times++;
+		return TIME_MAX_NS - time_ns;
+	}
+	return duration_ns;
+}
+
+static int replay_object(struct analysis *a, const struct record_object *o)
+{
+	uint32_t row;
+	if (table_row(&a->objects, o->id, &row) < 0)
+		return -ENOMEM;
+	uint32_t code_object;
+	if (table_row(&a->code_objects, o->code_object, &code_object) < 0)
+		return -ENOMEM;
+	a->objects.data[row] = (struct object){
+		.id = o->id,
+		.kind = o->kind,
+		.flags = o->flags,
+		.name = o->name,
+		.path = o->path,
+		.code_object = code_object,
+		.line = o->line,
+	};
+	return 0;
+}
+
+static int replay_process(struct analysis *a, const struct record_process *p)
+{
+	uint32_t row, parent;
+	if (table_row(&a->processes, p->id, &row) < 0 ||
+	    table_row(&a->processes, p->parent, &parent) < 0)
+		return -ENOMEM;
+	if (!row)
+		return 0;
+	a->processes.data[row] = (struct process){
+		.id = p->id,
+		.pid = p->pid,
+		.ns_pid = p->ns_pid,
+		.parent = parent,
+		.comm = p->comm,
+		.command = p->command,
+		.rank = p->rank,
+	};
+	return 0;
+}
+
+static int replay_thread(struct analysis *a, const struct record_thread *t)
+{
+	uint32_t row, process;
+	if (table_row(&a->threads, t->id, &row) < 0 ||
+	    table_row(&a->processes, t->process, &process) < 0)
+		return -ENOMEM;
+	if (row)
+		a->threads.data[row] = (struct thread){ process, t->tid, t->name };
+	return 0;
+}
+
+static int replay_stack(struct analysis *a, const struct record_stack *s)
+{
+	/* The frames, then the flags as one more, so that equal blobs are equal stacks. */
+	CLEANUP_FREE struct frame_ref *blob = calloc((size_t)s->count + 1, sizeof(*blob));
+	if (!blob)
+		return -ENOMEM;
+	uint32_t device_frame = 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		blob[i].offset = s->frames[i].offset;
+		if (table_row(&a->objects, s->frames[i].object, &blob[i].object) < 0)
+			return -ENOMEM;
+		if (!device_frame &&
+		    a->objects.data[blob[i].object].flags & OBJECT_HOLDS_DEVICE_CODE)
+			device_frame = i + 1;
+	}
+	blob[s->count].offset = s->flags;
+
+	uint32_t row;
+	bool fresh;
+	size_t size = ((size_t)s->count + 1) * sizeof(*blob);
+	if (strtab_intern(&a->stack_blobs, blob, size, &row, &fresh) < 0)
+		return -ENOMEM;
+	if (fresh &&
+	    vec_push(
+		    &a->stacks,
+		    (struct stack){
+			    .frames =
+				    (const struct frame_ref *)strtab_get(&a->stack_blobs, row).data,
+			    .count = s->count,
+			    .flags = s->flags,
+			    .device_frame = device_frame,
+		    }) < 0)
+		return -ENOMEM;
+	return s->id ? hash_set(&a->stack_ids, s->id, row) : 0;
+}
+
+/* A number that no STACK record has defined is that of the empty stack. */
+static uint32_t stack_row(const struct analysis *a, uint32_t id)
+{
+	const uint64_t *row = id ? hash_get(&a->stack_ids, id) : NULL;
+	return row ? (uint32_t)*row : 0;
+}
+
+static int replay_symbol(struct analysis *a, const struct record_symbol *s)
+{
+	uint32_t object;
+	if (!s->count || s->count > SYMBOL_LINES_MAX)
+		return 0;
+	CLEANUP_FREE struct symbol_line *lines = calloc(s->count, sizeof(*lines));
+	if (!lines || table_row(&a->objects, s->object, &object) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->count; i++) {
+		lines[i] = (struct symbol_line){
+			.name = analysis_text(a, s->lines[i].name),
+			.file = s->lines[i].file ? analysis_text(a, s->lines[i].file) : NULL,
+			.line = s->lines[i].line,
+		};
+	}
+	return captured_symbols_add(a->captured, object, s->offset,
+				    &(struct symbol){
+					    .start = s->start,
+					    .size = s->size,
+					    .lines = lines,
+					    .count = s->count,
+				    });
+}
+
+/* What a device sample hit, as a number. */
+static int place_intern(struct analysis *a, const struct place *place, uint32_t *ret)
+{
+	bool fresh;
+	if (strtab_intern(&a->place_blobs, place, sizeof(*place), ret, &fresh) < 0 ||
+	    (fresh && vec_push(&a->places, *place) < 0))
+		return -ENOMEM;
+	return 0;
+}
+
+/* A CPU sample inside accelerator code (POCL): a device sample, whose stack says what it hit. */
+static int replay_device_code(struct analysis *a, const struct record_cpu_sample *s,
+			      uint32_t thread, uint32_t row)
+{
+	struct stack *stack = &a->stacks.data[row];
+	if (!stack->place) {
+		const struct frame_ref *f = &stack->frames[stack->device_frame - 1];
+		struct place place = {
+			.stack = row,
+			.object = f->object,
+			.code_object = a->objects.data[f->object].code_object,
+			.offset = f->offset,
+		};
+		if (place_intern(a, &place, &stack->place) < 0)
+			return -ENOMEM;
+		stack->place++;
+	}
+	return vec_push(&a->device_samples,
+			(struct device_sample){
+				.time_ns = time_seen(a, s->time_ns),
+				.thread = thread,
+				.place = stack->place - 1,
+				.count = s->weight > UINT32_MAX ? UINT32_MAX : (uint32_t)s->weight,
+			});
+}
+
+static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample *s)
+{
+	uint32_t thread, stack = stack_row(a, s->stack);
+	if (table_row(&a->threads, s->thread, &thread) < 0)
+		return -ENOMEM;
+	if (a->stacks.data[stack].device_frame && !(s->flags & CPU_SAMPLE_SPAN))
+		return replay_device_code(a, s, thread, stack);
+
+	uint64_t key = hash_pair(thread, stack);
+	const uint64_t *known = hash_get(&a->sample_group_of, key);
+	size_t group = known ? *known : a->sample_groups.len;
+	if (!known && (vec_push(&a->sample_groups, (struct sample_group){ thread, stack }) < 0 ||
+		       hash_set(&a->sample_group_of, key, group) < 0))
+		return -ENOMEM;
+	struct sample row = {
+		.time_ns = time_seen(a, s->time_ns),
+		.weight = s->weight,
+		.group = (uint32_t)group,
+		.flags = s->flags,
+	};
+	if (s->flags & CPU_SAMPLE_SPAN) {
+		row.weight = duration_take(a, row.time_ns, s->weight);
+		time_seen(a, row.time_ns + row.weight);
+	}
+	return vec_push(&a->samples, row);
+}
+
+static int replay_blocked(struct analysis *a, const struct record_blocked *b)
+{
+	struct blocked row = { .time_ns = time_seen(a, b->time_ns) };
+	row.duration_ns = duration_take(a, row.time_ns, b->duration_ns);
+	row.stack = stack_row(a, b->stack);
+	if (table_row(&a->threads, b->thread, &row.thread) < 0)
+		return -ENOMEM;
+	return vec_push(&a->blocked, row);
+}
+
+static int replay_device(struct analysis *a, const struct record_device *d)
+{
+	uint32_t row, process;
+	if (table_row(&a->devices, d->id, &row) < 0 ||
+	    table_row(&a->processes, d->process, &process) < 0)
+		return -ENOMEM;
+	if (row)
+		a->devices.data[row] = (struct device){
+			.id = d->id,
+			.index = d->index,
+			.text = d->name,
+			.runtime = d->runtime,
+			.process = process,
+			.units = d->units,
+		};
+	return 0;
+}
+
+static int replay_queue(struct analysis *a, const struct record_queue *q)
+{
+	uint32_t row;
+	struct queue queue = { .handle = q->handle, .text = q->name };
+	if (table_row(&a->queues, q->id, &row) < 0 ||
+	    table_row(&a->devices, q->device, &queue.device) < 0 ||
+	    table_row(&a->processes, q->process, &queue.process) < 0)
+		return -ENOMEM;
+	if (row)
+		a->queues.data[row] = queue;
+	return 0;
+}
+
+/* Parts come in order; an object with a part missing stays incomplete and is not used. */
+static int replay_code_object(struct analysis *a, const struct record_code_object *c)
+{
+	uint32_t row, process, device;
+	if (table_row(&a->code_objects, c->id, &row) < 0 ||
+	    table_row(&a->processes, c->process, &process) < 0 ||
+	    table_row(&a->devices, c->device, &device) < 0)
+		return -ENOMEM;
+	struct code_object *o = &a->code_objects.data[row];
+	if (!row || c->part_offset != o->bytes.len || c->total_bytes > CODE_OBJECT_MAX_BYTES ||
+	    c->part.size > c->total_bytes - c->part_offset)
+		return 0;
+	o->kind = c->kind;
+	o->process = process;
+	o->device = device;
+	o->text = c->name;
+	o->load_address = c->load_address;
+	o->total_bytes = c->total_bytes;
+	if (!c->part.size)
+		return 0;
+	if (vec_reserve(&o->bytes, o->bytes.len + c->part.size) < 0)
+		return -ENOMEM;
+	memcpy(o->bytes.data + o->bytes.len, c->part.data, c->part.size);
+	o->bytes.len += c->part.size;
+	return 0;
+}
+
+static int replay_kernel(struct analysis *a, const struct record_kernel *k)
+{
+	uint32_t row;
+	struct kernel kernel = {
+		.text = k->name,
+		.offset = k->offset,
+		.size = k->size,
+		.metadata = k->metadata,
+	};
+	if (table_row(&a->kernels, k->id, &row) < 0 ||
+	    table_row(&a->processes, k->process, &kernel.process) < 0 ||
+	    table_row(&a->code_objects, k->code_object, &kernel.code_object) < 0)
+		return -ENOMEM;
+	if (row)
+		a->kernels.data[row] = kernel;
+	return 0;
+}
+
+int analysis_site(struct analysis *a, const struct site *site, uint32_t *ret)
+{
+	bool fresh;
+	if (strtab_intern(&a->site_blobs, site, sizeof(*site), ret, &fresh) < 0 ||
+	    (fresh && vec_push(&a->sites, *site) < 0))
+		return -ENOMEM;
+	return 0;
+}
+
+static int thread_site(struct analysis *a, uint32_t thread, uint32_t stack, uint32_t kind,
+		       uint32_t *ret)
+{
+	return analysis_site(a, &(struct site){ .thread = thread, .stack = stack, .kind = kind },
+			     ret);
+}
+
+static int replay_launch_detail(struct analysis *a, const struct record_launch *l, uint32_t *ret)
+{
+	struct launch_detail d = {
+		.flops = l->flops,
+		.bytes = l->bytes,
+		.count = l->count ? l->count : 1,
+		.metadata = l->metadata,
+	};
+	memcpy(d.grid, l->grid, sizeof(d.grid));
+	memcpy(d.block, l->block, sizeof(d.block));
+	return strtab_intern(&a->detail_blobs, &d, sizeof(d), ret, NULL);
+}
+
+static int replay_launch(struct analysis *a, const struct record_launch *l)
+{
+	struct launch row = {
+		.time_ns = time_seen(a, l->time_ns),
+		.correlation = l->correlation,
+		.name = l->name,
+		.kind = (uint16_t)l->kind,
+		.flags = (uint16_t)l->flags,
+	};
+	uint32_t stack = stack_row(a, l->stack);
+	uint32_t kind = !stack && l->flags & LAUNCH_BEFORE_WINDOW ? SITE_BEFORE_WINDOW : SITE_STACK;
+
+	row.duration_ns = duration_take(a, row.time_ns, l->duration_ns);
+	if (table_row(&a->threads, l->thread, &row.thread) < 0 ||
+	    table_row(&a->queues, l->queue, &row.queue) < 0 ||
+	    table_row(&a->kernels, l->kernel, &row.kernel) < 0 ||
+	    thread_site(a, row.thread, stack, kind, &row.site) < 0 ||
+	    replay_launch_detail(a, l, &row.detail) < 0)
+		return -ENOMEM;
+	if (row.correlation) {
+		if (hash_get(&a->launch_of, row.correlation))
+			a->odd.correlations_reused++;
+		else if (hash_set(&a->launch_of, row.correlation, a->launches.len) < 0)
+			return -ENOMEM;
+	}
+	return vec_push(&a->launches, row);
+}
+
+static int replay_op(struct analysis *a, struct op *op, uint32_t device, uint32_t queue)
+{
+	op->start_ns = time_seen(a, op->start_ns);
+	op->end_ns = time_seen(a, op->end_ns);
+	if (op->end_ns < op->start_ns) {
+		a->odd.times++;
+		op->end_ns = op->start_ns;
+	}
+	if (table_row(&a->devices, device, &op->device) < 0 ||
+	    table_row(&a->queues, queue, &op->queue) < 0)
+		return -ENOMEM;
+	return vec_push(&a->ops, *op);
+}
+
+static int replay_dispatch(struct analysis *a, const struct record_dispatch *d)
+{
+	struct op op = {
+		.start_ns = d->start_ns,
+		.end_ns = d->end_ns,
+		.correlation = d->correlation,
+		.name = d->name,
+		.kind = d->kind ? d->kind : LAUNCH_KERNEL,
+		.count = !d->count               ? 1
+			 : d->count > UINT32_MAX ? UINT32_MAX
+						 : (uint32_t)d->count,
+	};
+	if (table_row(&a->kernels, d->kernel, &op.kernel) < 0)
+		return -ENOMEM;
+	return replay_op(a, &op, d->device, d->queue);
+}
+
+static int replay_copy(struct analysis *a, const struct record_copy *c)
+{
+	struct op op = {
+		.start_ns = c->start_ns,
+		.end_ns = c->end_ns,
+		.correlation = c->correlation,
+		.bytes = c->bytes,
+		.name = c->name,
+		.kind = c->kind == LAUNCH_FILL ? LAUNCH_FILL : LAUNCH_COPY,
+		.count = 1,
+	};
+	return replay_op(a, &op, c->device, c->queue);
+}
+
+static int replay_pc_sample(struct analysis *a, const struct record_pc_sample *s)
+{
+	struct place place = {
+		.offset = s->offset,
+		.reason = s->reason,
+		.function = s->function,
+		.file = s->file,
+		.line = s->line,
+	};
+	struct device_sample row = {
+		.time_ns = time_seen(a, s->time_ns),
+		.correlation = s->correlation,
+		.interval_ns = s->interval_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)s->interval_ns,
+		.count = s->count > UINT32_MAX ? UINT32_MAX : (uint32_t)s->count,
+	};
+	if (table_row(&a->devices, s->device, &place.device) < 0 ||
+	    table_row(&a->kernels, s->kernel, &place.kernel) < 0 ||
+	    table_row(&a->code_objects, s->code_object, &place.code_object) < 0 ||
+	    table_row(&a->threads, s->thread, &row.thread) < 0 ||
+	    place_intern(a, &place, &row.place) < 0)
+		return -ENOMEM;
+	return vec_push(&a->device_samples, row);
+}
+
+static int replay_sync(struct analysis *a, const struct record_sync *s)
+{
+	struct sync row = { .time_ns = time_seen(a, s->time_ns), .text = s->name };
+
+	row.duration_ns = duration_take(a, row.time_ns, s->duration_ns);
+	if (table_row(&a->threads, s->thread, &row.thread) < 0 ||
+	    table_row(&a->devices, s->device, &row.device) < 0 ||
+	    thread_site(a, row.thread, stack_row(a, s->stack), SITE_STACK, &row.site) < 0)
+		return -ENOMEM;
+	return vec_push(&a->syncs, row);
+}
+
+static int replay_mark(struct analysis *a, const struct record_mark *m)
+{
+	struct mark row = {
+		.time_ns = time_seen(a, m->time_ns),
+		.iteration = m->iteration,
+		.value = m->value,
+		.kind = m->kind,
+		.text = m->name,
+		.metadata = m->metadata,
+	};
+	row.duration_ns = duration_take(a, row.time_ns, m->duration_ns);
+	time_seen(a, row.time_ns + row.duration_ns);
+	if (table_row(&a->threads, m->thread, &row.thread) < 0)
+		return -ENOMEM;
+	return vec_push(&a->marks, row);
+}
+
+int analysis_replay(struct analysis *a, const struct record *rec)
+{
+	switch (rec->type) {
+	case RECORD_HEADER:
+		a->header = rec->header;
+		a->has_header = true;
+		if (rec->header.time_ns)
+			time_seen(a, rec->header.time_ns);
+		return 0;
+	case RECORD_INFO:
+		return vec_push(&a->info, rec->info);
+	case RECORD_OBJECT:
+		return replay_object(a, &rec->object);
+	case RECORD_PROCESS:
+		return replay_process(a, &rec->process);
+	case RECORD_THREAD:
+		return replay_thread(a, &rec->thread);
+	case RECORD_STACK:
+		return replay_stack(a, &rec->stack);
+	case RECORD_SYMBOL:
+		return replay_symbol(a, &rec->symbol);
+	case RECORD_CPU_SAMPLE:
+		return replay_cpu_sample(a, &rec->cpu_sample);
+	case RECORD_BLOCKED:
+		return replay_blocked(a, &rec->blocked);
+	case RECORD_DEVICE:
+		return replay_device(a, &rec->device);
+	case RECORD_QUEUE:
+		return replay_queue(a, &rec->queue);
+	case RECORD_CODE_OBJECT:
+		return replay_code_object(a, &rec->code_object);
+	case RECORD_KERNEL:
+		return replay_kernel(a, &rec->kernel);
+	case RECORD_LAUNCH:
+		return replay_launch(a, &rec->launch);
+	case RECORD_DISPATCH:
+		return replay_dispatch(a, &rec->dispatch);
+	case RECORD_PC_SAMPLE:
+		return replay_pc_sample(a, &rec->pc_sample);
+	case RECORD_COPY:
+		return replay_copy(a, &rec->copy);
+	case RECORD_SYNC:
+		return replay_sync(a, &rec->sync);
+	case RECORD_MARK:
+		return replay_mark(a, &rec->mark);
+	case RECORD_COUNTER:
+		return vec_push(&a->counters, rec->counter);
+	case RECORD_LOST:
+		return vec_push(&a->lost,
+				(struct lost){ rec->lost.what, rec->lost.why, rec->lost.count });
+	case RECORD_END:
+		a->end = rec->end;
+		a->has_end = true;
+		if (rec->end.time_ns)
+			time_seen(a, rec->end.time_ns);
+		return 0;
+	case RECORD_STRING: /* the reader keeps them */
+	case RECORD_CLOCK:
+	case RECORD_TYPE_COUNT:
+		return 0;
+	}
+	a->odd.unknown_records++;
+	return 0;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a capture says, as tables; private to this module. Numbers of the capture (ids) are turned
+ * into row numbers as they are read: an id that nothing has defined yet gets an empty row, which a
+ * later record may fill. Row 0 of every table stands for "none" and is empty.
+ */
+#pragma once
+
+#include "analyze/analyze.h"
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "capture/reader.h"
+#include "capture/record.h"
+#include "symbolize/captured.h"
+#include "symbolize/symbolize.h"
+
+/* Rows of any struct, found by the capture's number. Works with the vec_* macros. */
+#define TABLE(type)               \
+	struct {                  \
+		struct hash rows; \
+		type *data;       \
+		size_t len, cap;  \
+	}
+
+/* The row of @id in *@ret_row, made when it is new: 0 or -ENOMEM. */
+#define table_row(t, id, ret_row)                                                     \
+	({                                                                            \
+		uint64_t id_ = (id);                                                  \
+		uint64_t *slot_ = id_ ? hash_get(&(t)->rows, id_) : NULL;             \
+		int rc_ = 0;                                                          \
+		if (!id_) {                                                           \
+			*(ret_row) = 0;                                               \
+		} else if (slot_) {                                                   \
+			*(ret_row) = (uint32_t)*slot_;                                \
+		} else {                                                              \
+			*(ret_row) = (uint32_t)(t)->len;                              \
+			rc_ = hash_set(&(t)->rows, id_, (t)->len);                    \
+			rc_ = rc_ ? rc_ : vec_push(t, (__typeof__(*(t)->data)){ 0 }); \
+		}                                                                     \
+		rc_;                                                                  \
+	})
+
+#define table_release(t)                  \
+	do {                              \
+		hash_release(&(t)->rows); \
+		vec_release(t);           \
+	} while (0)
+
+/* Strings called `text` are the reader's numbers, those called `name` are numbers in `names`. */
+
+struct process {
+	uint32_t id, pid, ns_pid;
+	uint32_t parent; /* process */
+	uint32_t comm, command, rank;
+};
+
+struct thread {
+	uint32_t process, tid;
+	uint32_t comm;
+};
+
+struct object {
+	uint32_t id, kind, flags;
+	uint32_t name, path; /* texts */
+	uint32_t code_object;
+	uint64_t line;
+	uint32_t kernel; /* name: of the one kernel in a file made by POCL; 0 not looked for */
+};
+
+struct device {
+	uint32_t id, index;
+	uint32_t text, runtime; /* texts */
+	uint32_t process;
+	uint64_t units;
+};
+
+struct queue {
+	uint32_t device, process;
+	uint64_t handle;
+	uint32_t text;
+};
+
+struct kernel {
+	uint32_t process, code_object;
+	uint32_t text;
+	uint64_t offset, size;
+	uint32_t metadata; /* text */
+};
+
+struct code_object {
+	uint32_t kind, process, device;
+	uint32_t text;
+	uint64_t load_address, total_bytes;
+	VEC(uint8_t) bytes; /* whole when len == total_bytes */
+};
+
+struct frame_ref {
+	uint64_t offset;
+	uint32_t object, zero; /* row */
+};
+
+/* Stacks are interned by content: the capture's numbers start over now and then. */
+struct stack {
+	const struct frame_ref *frames; /* leaf first; in `stack_blobs` */
+	uint32_t count, flags;
+	uint32_t device_frame; /* the leaf-most one that is accelerator code, + 1; 0: none */
+	uint32_t place;        /* of such a stack, + 1 */
+};
+
+/* Why a site has no stack to show, or what stands between the process and its stack. */
+enum site_kind {
+	SITE_UNATTRIBUTED, /* device work or samples that nobody is known to have launched */
+	SITE_STACK,
+	SITE_BEFORE_WINDOW, /* launched before the recording or the trace began */
+	SITE_PROCESS,       /* the process as a whole */
+};
+
+/* A place in host code: what device work is charged to. */
+struct site {
+	uint32_t thread;
+	uint32_t process; /* where the thread is not known */
+	uint32_t stack, kind;
+};
+
+/* A CPU sample, or a span of @weight ns (CPU_SAMPLE_SPAN); @group is a (thread, stack) pair. */
+struct sample {
+	uint64_t time_ns, weight;
+	uint32_t group, flags;
+};
+
+struct sample_group {
+	uint32_t thread, stack;
+};
+
+struct blocked {
+	uint64_t time_ns, duration_ns;
+	uint32_t thread, stack;
+};
+
+/* What a device sample hit. From CPU samples: @stack; from hardware: the rest. */
+struct place {
+	uint32_t stack;
+	uint32_t kernel, code_object, device; /* rows */
+	uint64_t offset;
+	uint32_t reason;               /* text */
+	uint32_t name;                 /* of the kernel; set by analysis_join() */
+	uint32_t object;               /* row: of the device frame in @stack */
+	uint32_t function, file, line; /* texts, where an import knows them */
+};
+
+struct device_sample {
+	uint64_t time_ns;
+	uint64_t correlation;
+	uint32_t interval_ns, thread;
+	uint32_t place, count;
+};
+
+struct launch_detail {
+	uint64_t flops, bytes, count;
+	uint32_t grid[3], block[3];
+	uint32_t metadata; /* text */
+	uint32_t zero;
+};
+
+struct launch {
+	uint64_t time_ns, duration_ns;
+	uint64_t correlation;
+	uint32_t thread, queue;
+	uint32_t site;
+	uint32_t kernel; /* row */
+	uint32_t name;   /* the reader's text until analysis_join() */
+	uint32_t detail;
+	uint32_t ops; /* how many dispatches and copies it caused */
+	uint16_t kind, flags;
+};
+
+/* One interval of device work: a dispatch or a copy. */
+struct op {
+	uint64_t start_ns, end_ns;
+	uint64_t correlation;
+	uint64_t bytes;
+	uint32_t device, queue;
+	uint32_t kernel; /* row */
+	uint32_t name;   /* the reader's text until analysis_join() */
+	uint32_t launch; /* + 1; 0: not known */
+	uint32_t kind;   /* enum launch_kind */
+	uint32_t count;  /* how many it stands for */
+};
+
+struct sync {
+	uint64_t time_ns, duration_ns;
+	uint32_t thread, site, text, device;
+};
+
+struct mark {
+	uint64_t time_ns, duration_ns, iteration;
+	double value;
+	uint32_t thread, kind, text, metadata;
+};
+
+/* One iteration of a training or inference loop. */
+struct step {
+	uint64_t begin_ns, end_ns;
+	uint64_t iteration; /* + 1; 0: not known */
+	uint32_t process, text;
+};
+
+struct lost {
+	uint32_t what, why; /* texts */
+	uint64_t count;
+};
+
+/* What was odd, for the quality view; nothing of it is an error. */
+struct oddities {
+	uint64_t times;              /* beyond TIME_MAX_NS, or ending before they began */
+	uint64_t ops_without_launch; /* correlation unknown or 0 */
+	uint64_t launches_without_ops;
+	uint64_t correlations_reused;
+	uint64_t code_objects_incomplete;
+	uint64_t unknown_records;
+};
+
+struct analysis {
+	struct capture_reader *reader;
+	struct record_header header;
+	struct record_end end;
+	bool has_header, has_end;
+	uint64_t records, first_ns, last_ns;
+
+	TABLE(struct process) processes;
+	TABLE(struct thread) threads;
+	TABLE(struct object) objects;
+	TABLE(struct device) devices;
+	TABLE(struct queue) queues;
+	TABLE(struct kernel) kernels;
+	TABLE(struct code_object) code_objects;
+
+	struct strtab stack_blobs;
+	VEC(struct stack) stacks; /* same numbers as in stack_blobs */
+	struct hash stack_ids;    /* the capture's number -> stack */
+	struct strtab site_blobs;
+	VEC(struct site) sites; /* same numbers */
+	struct strtab place_blobs;
+	VEC(struct place) places;
+	struct strtab detail_blobs;
+
+	struct strtab names;      /* kernels and other device work: mangled names */
+	struct hash name_of_text; /* the reader's text -> name */
+
+	struct captured_symbols *captured; /* SYMBOL records, keyed by object row */
+	struct symbolizer *symbolizer;     /* over them */
+
+	VEC(struct record_info) info;
+	VEC(struct sample_group) sample_groups;
+	struct hash sample_group_of; /* (thread, stack) -> group */
+	VEC(struct sample) samples;
+	VEC(struct blocked) blocked;
+	VEC(struct device_sample) device_samples;
+	VEC(struct launch) launches;
+	struct hash launch_of; /* correlation -> launch */
+	VEC(struct op) ops;    /* after analysis_join(): by start */
+	VEC(struct sync) syncs;
+	VEC(struct mark) marks;
+	VEC(struct step) steps; /* by begin */
+	VEC(struct record_counter) counters;
+	VEC(struct lost) lost;
+	struct oddities odd;
+};
+
+/* Times beyond this are nonsense; below it, sums and products of a few of them stay in range. */
+#define TIME_MAX_NS ((uint64_t)1 << 62)
+
+/* replay.c: one record into its table. 0 or -ENOMEM. */
+int analysis_replay(struct analysis *a, const struct record *rec);
+
+/* A number for a site: 0 or -ENOMEM. */
+int analysis_site(struct analysis *a, const struct site *site, uint32_t *ret);
+/* The process row of a site; 0: not known. */
+uint32_t analysis_site_process(const struct analysis *a, uint32_t site);
+
+/* NULL: the capture does not say who launched it. */
+static inline const struct launch *analysis_op_launch(const struct analysis *a, const struct op *op)
+{
+	return op->launch ? &a->launches.data[op->launch - 1] : NULL;
+}
+/* The process row whose work it was; 0: not known. */
+uint32_t analysis_op_process(const struct analysis *a, const struct op *op);
+/* The site that launched it, one of kind SITE_UNATTRIBUTED where that is not known. */
+int analysis_op_site(struct analysis *a, const struct op *op, uint32_t *ret);
+
+/*
+ * join.c: after the last record, once. Sorts the ops by start, ties each to its launch, and gives
+ * launches, ops and places the name of their kernel. 0 or -ENOMEM.
+ */
+int analysis_join(struct analysis *a);
+/* Number of a kernel's or a piece of work's name, as the capture writes it. 0 or -ENOMEM. */
+int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret);
+
+/* pocl.c: the name of the kernel that a place in POCL's code belongs to. 0 or -ENOMEM. */
+int analysis_pocl_kernel(struct analysis *a, const struct place *p, uint32_t *ret);
+
+/* steps.c: find the steps that marks tell of. 0 or -ENOMEM. */
+int analysis_find_steps(struct analysis *a);
+
+/*
+ * symbols.c: what a frame in compiled code (OBJECT_ELF and the like) is called; as symbolize_frame().
+ */
+int analysis_symbolize(struct analysis *a, uint32_t object, uint64_t offset,
+		       struct symbol_frames *ret);
+
+static inline const char *analysis_text(const struct analysis *a, uint32_t text)
+{
+	return capture_reader_text(a->reader, text);
+}
