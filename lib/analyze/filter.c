@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/filter.h"
+
+#include "analyze/names.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+
+void filter_release(struct filter *f)
+{
+	free(f->thread_passes);
+	free(f->process_passes);
+	free(f->device_passes);
+	free(f->name_passes);
+	*f = (struct filter){ 0 };
+}
+
+/* The next of a comma-separated list; false at its end. */
+static bool list_next(const char **text, struct span *ret)
+{
+	if (!**text)
+		return false;
+	size_t size = strcspn(*text, ",");
+	*ret = span_of(*text, size);
+	*text += size + ((*text)[size] == ',');
+	return true;
+}
+
+static bool list_has_text(const char *list, const char *text)
+{
+	struct span item;
+	while (list_next(&list, &item)) {
+		if (item.size == strlen(text) && !memcmp(item.data, text, item.size))
+			return true;
+	}
+	return false;
+}
+
+/* Numbers have been checked by list_check(). */
+static bool list_has_number(const char *list, uint64_t number)
+{
+	struct span item;
+	while (list_next(&list, &item)) {
+		const char *at = (const char *)item.data;
+		uint64_t n;
+		if (!parse_digits(&at, at + item.size, 10, &n) && n == number)
+			return true;
+	}
+	return false;
+}
+
+static int list_check(const char *option, const char *list, struct err *err)
+{
+	const char *rest = list;
+	struct span item;
+	while (list && list_next(&rest, &item)) {
+		const char *at = (const char *)item.data, *end = at + item.size;
+		uint64_t n;
+		if (parse_digits(&at, end, 10, &n) < 0 || at != end)
+			return err_set(err, -EINVAL,
+				       "bad number '%.*s' in %s '%s'; give numbers and commas",
+				       (int)item.size, (const char *)item.data, option, list);
+	}
+	return 0;
+}
+
+static void filter_processes(struct filter *f, const struct analysis *a,
+			     const struct analysis_filter *texts)
+{
+	for (size_t i = 0; i < a->processes.len; i++) {
+		const struct process *p = &a->processes.data[i];
+		bool passes = true;
+		if (texts->pid)
+			passes = i && (list_has_number(texts->pid, p->pid) ||
+				       list_has_number(texts->pid, p->ns_pid));
+		if (passes && texts->comm)
+			passes = list_has_text(texts->comm, analysis_text(a, p->comm));
+		f->process_passes[i] = passes && !texts->tid;
+	}
+	for (size_t i = 0; i < a->threads.len; i++) {
+		const struct thread *t = &a->threads.data[i];
+		const struct process *p = &a->processes.data[t->process];
+		bool passes = true;
+		if (texts->pid)
+			passes = t->process && (list_has_number(texts->pid, p->pid) ||
+						list_has_number(texts->pid, p->ns_pid));
+		if (passes && texts->tid)
+			passes = i && list_has_number(texts->tid, t->tid);
+		if (passes && texts->comm)
+			passes = list_has_text(texts->comm, analysis_text(a, p->comm)) ||
+				 list_has_text(texts->comm, analysis_text(a, t->comm));
+		f->thread_passes[i] = passes;
+	}
+}
+
+static int filter_names(struct filter *f, const struct analysis *a, const char *patterns)
+{
+	for (uint32_t i = 0; i < strtab_count(&a->names); i++) {
+		const char *name = strtab_text(&a->names, i);
+		CLEANUP_FREE char *demangled = names_demangle(name);
+		const char *rest = patterns;
+		struct span item;
+		f->name_passes[i] = !patterns;
+		while (patterns && list_next(&rest, &item)) {
+			CLEANUP_FREE char *pattern = strndup((const char *)item.data, item.size);
+			if (!pattern)
+				return -ENOMEM;
+			if (!fnmatch(pattern, name, 0) ||
+			    (demangled && !fnmatch(pattern, demangled, 0)))
+				f->name_passes[i] = true;
+		}
+	}
+	return 0;
+}
+
+/* One end of a range: seconds since the start, or a share of the whole. */
+static int time_parse(const struct analysis *a, const char *text, size_t size, uint64_t *ret)
+{
+	char copy[64];
+	uint64_t ns;
+	if (!size || size >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	bool is_percent = copy[size - 1] == '%';
+	if (is_percent)
+		copy[size - 1] = '\0';
+	/* Digits and a dot: parse_duration() would take a unit, which a range must not have. */
+	if (strspn(copy, "0123456789.") != strlen(copy) || parse_duration(copy, &ns) < 0)
+		return -EINVAL;
+
+	uint64_t start = a->first_ns;
+	if (is_percent) {
+		if (ns > 100 * 1000000000ull)
+			return -EINVAL;
+		uint64_t span = a->last_ns - a->first_ns;
+		*ret = start + (uint64_t)((unsigned __int128)span * ns / (100 * 1000000000ull));
+	} else {
+		*ret = ns > TIME_MAX_NS ? TIME_MAX_NS : start + ns;
+	}
+	return 0;
+}
+
+static int filter_range(struct filter *f, const struct analysis *a, const char *text,
+			struct err *err)
+{
+	f->end_ns = UINT64_MAX;
+	if (!text)
+		return 0;
+	f->has_time = true;
+	f->begin_ns = a->first_ns;
+	f->end_ns = a->last_ns + 1;
+
+	size_t size = strlen(text);
+	const char *split = strchr(text, ',');
+	if (!split)
+		split = strchr(text, '-');
+	size_t first = split ? (size_t)(split - text) : size;
+	int rc = 0;
+	if (first)
+		rc = time_parse(a, text, first, &f->begin_ns);
+	/* "90%-100%" means to the end, which is the last moment itself. */
+	if (!rc && split && split[1] && strcmp(split + 1, "100%"))
+		rc = time_parse(a, split + 1, size - first - 1, &f->end_ns);
+	if (rc < 0 || (!first && !(split && split[1])))
+		return err_set(err, -EINVAL,
+			       "bad time '%s'; give seconds as '1.5,2.5' or shares as '10%%-20%%'",
+			       text);
+	if (f->begin_ns >= f->end_ns)
+		return err_set(err, -EINVAL, "time '%s' is empty: it ends before it begins", text);
+	return 0;
+}
+
+int filter_init(struct filter *f, struct analysis *a, const struct analysis_filter *texts,
+		struct err *err)
+{
+	int rc = list_check("--pid", texts->pid, err);
+	rc = rc ? rc : list_check("--tid", texts->tid, err);
+	rc = rc ? rc : list_check("--device", texts->device, err);
+	if (rc < 0)
+		return rc;
+
+	f->thread_passes = calloc(a->threads.len, sizeof(bool));
+	f->process_passes = calloc(a->processes.len, sizeof(bool));
+	f->device_passes = calloc(a->devices.len, sizeof(bool));
+	f->name_passes = calloc(strtab_count(&a->names), sizeof(bool));
+	if (!f->thread_passes || !f->process_passes || !f->device_passes || !f->name_passes ||
+	    filter_names(f, a, texts->kernel) < 0) {
+		filter_release(f);
+		return err_set(err, -ENOMEM, "cannot filter");
+	}
+	filter_processes(f, a, texts);
+	for (size_t i = 0; i < a->devices.len; i++)
+		f->device_passes[i] =
+			!texts->device ||
+			(i && list_has_number(texts->device, a->devices.data[i].index));
+	rc = filter_range(f, a, texts->time, err);
+	if (rc < 0)
+		filter_release(f);
+	return rc;
+}
