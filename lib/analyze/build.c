@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile: every metric's values put where their call paths end. */
+#include "analyze/account.h"
+#include "analyze/attribute.h"
+#include "analyze/filter.h"
+#include "analyze/host_time.h"
+#include "analyze/paths.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+
+struct build {
+	struct analysis *a;
+	const struct analysis_profile_options *opt;
+	const struct filter *f;
+	struct profile *p;
+	struct paths *paths;
+	int metric; /* being built */
+};
+
+/* A metric: whether the capture has data for it, and how its values get into the tree. */
+struct metric_ops {
+	const char *name, *unit;
+	bool (*has_data)(const struct analysis *a);
+	int (*build)(struct build *b);
+	const char *info; /* key of the INFO record that says why there is none */
+};
+
+static int build_add(struct build *b, uint32_t node, uint64_t value)
+{
+	if (value)
+		profile_add(b->p, node, b->metric, value);
+	return 0;
+}
+
+static bool has_ops(const struct analysis *a)
+{
+	return a->ops.len;
+}
+
+static bool has_launches(const struct analysis *a)
+{
+	return a->launches.len;
+}
+
+static bool has_device_samples(const struct analysis *a)
+{
+	return a->device_samples.len;
+}
+
+static bool lost_any(const struct analysis *a, const char *what)
+{
+	vec_for_each(&a->lost, l) {
+		if (l->count && !strcmp(analysis_text(a, l->what), what))
+			return true;
+	}
+	return false;
+}
+
+/* What was lost has a frame of its own; nobody knows whose it was, so a filter leaves it out. */
+static int build_lost(struct build *b, const char *what)
+{
+	const struct analysis_filter *f = &b->opt->filter;
+	uint32_t node;
+	if (f->pid || f->tid || f->comm || f->device || f->kernel || f->time ||
+	    !lost_any(b->a, what))
+		return 0;
+	if (paths_missing(b->paths, "[lost]", &node) < 0)
+		return -ENOMEM;
+	vec_for_each(&b->a->lost, l) {
+		if (!strcmp(analysis_text(b->a, l->what), what))
+			build_add(b, node, l->count);
+	}
+	return 0;
+}
+
+static int charge_wall(void *data, const struct charge *charge)
+{
+	struct build *b = data;
+	const struct filter *f = b->f;
+	uint32_t node;
+
+	if (!filter_site(f, &b->a->sites.data[charge->site]))
+		return 0;
+	if (charge->state != ACCOUNT_BUSY) {
+		if (b->opt->filter.kernel)
+			return 0;
+		if (paths_idle(b->paths, charge->site, charge->state, &node) < 0)
+			return -ENOMEM;
+		return build_add(b, node, charge->ns);
+	}
+	uint32_t name = b->a->ops.data[charge->op - 1].name;
+	if (!f->name_passes[name])
+		return 0;
+	if (paths_kernel(b->paths, charge->site, name, &node) < 0)
+		return -ENOMEM;
+	return build_add(b, node, charge->ns);
+}
+
+/* Run the accounting for every device that is meant. */
+static int build_account(struct build *b, const struct account_sink *sink)
+{
+	CLEANUP(account_free) struct account *acc = NULL;
+	struct window given = { b->f->begin_ns, b->f->end_ns, WINDOW_GIVEN };
+	if (account_new(&acc, b->a) < 0)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < b->a->devices.len; d++) {
+		struct account_totals totals;
+		if (!b->f->device_passes[d])
+			continue;
+		int rc = account_device(acc, d, b->f->has_time ? &given : NULL, sink, &totals);
+		if (rc < 0 && rc != -ENOENT)
+			return rc;
+	}
+	return 0;
+}
+
+static int build_wall(struct build *b)
+{
+	return build_account(b, &(struct account_sink){ .data = b, .charge = charge_wall });
+}
+
+/* ---- what the host did while the device was idle ---- */
+
+struct idle_host {
+	struct build *b;
+	struct host_time *host;
+	uint64_t *sums; /* by sample group */
+};
+
+static int idle_host_charge(void *data, const struct charge *charge)
+{
+	(void)data;
+	(void)charge;
+	return 0;
+}
+
+static int idle_host_gap(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct idle_host *x = data;
+	if (x->b->f->thread_passes[thread])
+		host_time_within(x->host, thread, begin_ns, end_ns, x->sums);
+	return 0;
+}
+
+static int build_sums(struct build *b, const uint64_t *sums);
+
+static int build_idle_host(struct build *b)
+{
+	CLEANUP(host_time_free) struct host_time *host = NULL;
+	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
+	if (!sums || host_time_new(&host, b->a) < 0)
+		return -ENOMEM;
+	struct idle_host x = { b, host, sums };
+	int rc = build_account(b, &(struct account_sink){ .data = &x,
+							  .charge = idle_host_charge,
+							  .gap = idle_host_gap });
+	return rc < 0 ? rc : build_sums(b, sums);
+}
+
+static int build_device_time(struct build *b)
+{
+	vec_for_each(&b->a->ops, op) {
+		uint32_t site, node;
+		if (!b->f->device_passes[op->device] || !b->f->name_passes[op->name] ||
+		    !filter_time(b->f, op->start_ns))
+			continue;
+		if (analysis_op_site(b->a, op, &site) < 0)
+			return -ENOMEM;
+		if (!filter_site(b->f, &b->a->sites.data[site]))
+			continue;
+		if (paths_kernel(b->paths, site, op->name, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, op->end_ns - op->start_ns);
+	}
+	return 0;
+}
+
+static bool launch_passes(const struct build *b, const struct launch *l)
+{
+	return b->f->name_passes[l->name] && filter_time(b->f, l->time_ns) &&
+	       b->f->device_passes[b->a->queues.data[l->queue].device] &&
+	       filter_site(b->f, &b->a->sites.data[l->site]);
+}
+
+static const struct launch_detail *launch_detail(const struct analysis *a, const struct launch *l)
+{
+	return (const struct launch_detail *)strtab_get(&a->detail_blobs, l->detail).data;
+}
+
+/* A value of each launch, on its kernel's node. */
+static int build_per_launch(struct build *b, uint64_t (*value)(const struct launch_detail *))
+{
+	vec_for_each(&b->a->launches, l) {
+		uint32_t node;
+		if (!launch_passes(b, l))
+			continue;
+		if (paths_kernel(b->paths, l->site, l->name, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, value(launch_detail(b->a, l)));
+	}
+	return 0;
+}
+
+static uint64_t detail_count(const struct launch_detail *d)
+{
+	return d->count;
+}
+
+static uint64_t detail_bytes(const struct launch_detail *d)
+{
+	return d->bytes;
+}
+
+static uint64_t detail_flops(const struct launch_detail *d)
+{
+	return d->flops;
+}
+
+static int build_launches(struct build *b)
+{
+	int rc = build_per_launch(b, detail_count);
+	return rc < 0 ? rc : build_lost(b, "launch");
+}
+
+static bool has_bytes(const struct analysis *a)
+{
+	vec_for_each(&a->ops, op) {
+		if (op->bytes)
+			return true;
+	}
+	vec_for_each(&a->launches, l) {
+		if (launch_detail(a, l)->bytes)
+			return true;
+	}
+	return false;
+}
+
+/* What the launch says, and for copies what the device moved when the launch says nothing. */
+static int build_bytes(struct build *b)
+{
+	if (build_per_launch(b, detail_bytes) < 0)
+		return -ENOMEM;
+	vec_for_each(&b->a->ops, op) {
+		const struct launch *l = analysis_op_launch(b->a, op);
+		uint32_t site, node;
+		if (!op->bytes || (l && launch_detail(b->a, l)->bytes) ||
+		    !b->f->device_passes[op->device] || !b->f->name_passes[op->name] ||
+		    !filter_time(b->f, op->start_ns))
+			continue;
+		if (analysis_op_site(b->a, op, &site) < 0)
+			return -ENOMEM;
+		if (!filter_site(b->f, &b->a->sites.data[site]))
+			continue;
+		if (paths_kernel(b->paths, site, op->name, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, op->bytes);
+	}
+	return 0;
+}
+
+static bool has_flops(const struct analysis *a)
+{
+	vec_for_each(&a->launches, l) {
+		if (launch_detail(a, l)->flops)
+			return true;
+	}
+	return false;
+}
+
+static int build_flops(struct build *b)
+{
+	return build_per_launch(b, detail_flops);
+}
+
+/* One metric for each stall reason, beside the sum; more reasons than a profile has room for share
+ * the last one's place in the tree only. */
+static int stall_metric(struct build *b, uint32_t reason)
+{
+	char name[256];
+	if (!reason || profile_metric_count(b->p) >= PROFILE_METRICS_MAX)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "stall:%s", analysis_text(b->a, reason));
+	return profile_metric(b->p, name, "samples");
+}
+
+static int build_device_samples(struct build *b)
+{
+	struct attribution t = { 0 };
+	int rc = attribution_init(&t, b->a, b->f);
+	if (rc < 0)
+		return rc;
+	vec_for_each(&t.list, x) {
+		const struct place *place = &b->a->places.data[x->place];
+		uint32_t node;
+		rc = paths_place(b->paths, x->site, place, b->opt->leaf, &node);
+		if (rc < 0)
+			break;
+		build_add(b, node, x->count);
+		int stall = stall_metric(b, place->reason);
+		if (stall >= 0 && x->count)
+			profile_add(b->p, node, stall, x->count);
+	}
+	attribution_release(&t);
+	return rc < 0 ? rc : build_lost(b, "pc-sample");
+}
+
+static bool has_cpu_samples(const struct analysis *a)
+{
+	vec_for_each(&a->samples, s) {
+		if (!(s->flags & CPU_SAMPLE_SPAN))
+			return true;
+	}
+	return lost_any(a, "cpu-sample");
+}
+
+/* The part of [@begin_ns, @begin_ns + @length_ns) inside the time asked for. */
+static uint64_t span_within(const struct filter *f, uint64_t begin_ns, uint64_t length_ns)
+{
+	uint64_t end_ns = begin_ns + length_ns;
+	uint64_t from = begin_ns > f->begin_ns ? begin_ns : f->begin_ns;
+	uint64_t to = end_ns < f->end_ns ? end_ns : f->end_ns;
+	return from < to ? to - from : 0;
+}
+
+static uint64_t sample_count(const struct build *b, const struct sample *s)
+{
+	if (s->flags & CPU_SAMPLE_SPAN)
+		return 0;
+	return filter_time(b->f, s->time_ns) ? s->weight : 0;
+}
+
+static bool has_cpu_time(const struct analysis *a)
+{
+	if (a->header.frequency)
+		return a->samples.len;
+	vec_for_each(&a->samples, s) {
+		if (s->flags & CPU_SAMPLE_SPAN)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t sample_ns(const struct build *b, const struct sample *s)
+{
+	if (s->flags & CPU_SAMPLE_SPAN)
+		return span_within(b->f, s->time_ns, s->weight);
+	uint64_t hz = b->a->header.frequency, ns;
+	if (!hz || __builtin_mul_overflow(sample_count(b, s), 1000000000ull, &ns))
+		return 0;
+	return ns / hz;
+}
+
+/* Put the sum of each (thread, stack) on its node. */
+static int build_sums(struct build *b, const uint64_t *sums)
+{
+	const struct analysis *a = b->a;
+	for (size_t i = 0; i < a->sample_groups.len; i++) {
+		const struct sample_group *g = &a->sample_groups.data[i];
+		uint32_t node;
+		if (!sums[i] || !b->f->thread_passes[g->thread])
+			continue;
+		if (paths_stack(b->paths, a->threads.data[g->thread].process, g->stack, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, sums[i]);
+	}
+	return 0;
+}
+
+/* Sums first: there are far fewer of them than samples. */
+static int build_samples(struct build *b,
+			 uint64_t (*value)(const struct build *, const struct sample *))
+{
+	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	vec_for_each(&b->a->samples, s)
+		sums[s->group] += value(b, s);
+	return build_sums(b, sums);
+}
+
+static int build_cpu_samples(struct build *b)
+{
+	int rc = build_samples(b, sample_count);
+	return rc < 0 ? rc : build_lost(b, "cpu-sample");
+}
+
+static int build_cpu_time(struct build *b)
+{
+	return build_samples(b, sample_ns);
+}
+
+static bool has_blocked(const struct analysis *a)
+{
+	return a->blocked.len;
+}
+
+static int build_blocked(struct build *b)
+{
+	vec_for_each(&b->a->blocked, x) {
+		uint64_t ns = span_within(b->f, x->time_ns, x->duration_ns);
+		uint32_t node;
+		if (!ns || !b->f->thread_passes[x->thread])
+			continue;
+		if (paths_stack(b->paths, b->a->threads.data[x->thread].process, x->stack, &node) <
+		    0)
+			return -ENOMEM;
+		build_add(b, node, ns);
+	}
+	return 0;
+}
+
+static bool has_idle_host(const struct analysis *a)
+{
+	return has_ops(a) && has_cpu_time(a);
+}
+
+static const struct metric_ops metrics[] = {
+	{ "wall", "ns", has_ops, build_wall, "missing.device-time" },
+	{ "device-time", "ns", has_ops, build_device_time, "missing.device-time" },
+	{ "device-samples", "samples", has_device_samples, build_device_samples,
+	  "missing.device-samples" },
+	{ "launches", "launches", has_launches, build_launches, "missing.launches" },
+	{ "cpu-samples", "samples", has_cpu_samples, build_cpu_samples, "missing.cpu-samples" },
+	{ "cpu-time", "ns", has_cpu_time, build_cpu_time, "missing.cpu-samples" },
+	{ "idle-host", "ns", has_idle_host, build_idle_host, "missing.cpu-samples" },
+	{ "blocked", "ns", has_blocked, build_blocked, "missing.blocked" },
+	{ "bytes", "bytes", has_bytes, build_bytes, NULL },
+	{ "flops", "flops", has_flops, build_flops, NULL },
+};
+
+/* "stall:REASON" comes with device-samples. */
+static bool metric_is(const struct metric_ops *m, const char *name)
+{
+	return !strcmp(m->name, name) ||
+	       (m->build == build_device_samples && !strncmp(name, "stall:", 6));
+}
+
+static bool metric_wanted(const struct metric_ops *m, const struct analysis_profile_options *opt)
+{
+	if (!opt->metric_count)
+		return true;
+	for (size_t i = 0; i < opt->metric_count; i++) {
+		if (metric_is(m, opt->metrics[i]))
+			return true;
+	}
+	return false;
+}
+
+static int metric_check(const struct analysis *a, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		if (!metric_is(&metrics[i], name))
+			continue;
+		if (metrics[i].has_data(a))
+			return 0;
+		const char *why = metrics[i].info ? analysis_info(a, metrics[i].info) : NULL;
+		if (why)
+			return err_set(err, -EINVAL, "no %s in this capture: %s", name, why);
+		return err_set(err, -EINVAL, "no %s in this capture", name);
+	}
+	return err_set(
+		err, -EINVAL,
+		"unknown metric '%s'; wall, device-time, device-samples, stall:REASON, "
+		"launches, cpu-samples, cpu-time, idle-host, blocked, bytes and flops are known",
+		name);
+}
+
+static int build_all(struct build *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		if (!metric_wanted(&metrics[i], b->opt) || !metrics[i].has_data(b->a))
+			continue;
+		b->metric = profile_metric(b->p, metrics[i].name, metrics[i].unit);
+		if (b->metric < 0 || metrics[i].build(b) < 0)
+			return -ENOMEM;
+	}
+	return profile_finish(b->p);
+}
+
+static int build_fold(struct profile **p)
+{
+	struct profile *folded = NULL;
+	if (!profile_can_fold(*p))
+		return 0;
+	if (profile_fold(*p, &folded) < 0)
+		return -ENOMEM;
+	profile_free(*p);
+	*p = folded;
+	return 0;
+}
+
+int analysis_profile(struct analysis *a, const struct analysis_profile_options *opt,
+		     struct profile **ret, struct err *err)
+{
+	CLEANUP(profile_free) struct profile *p = NULL;
+	CLEANUP(paths_free) struct paths *paths = NULL;
+	struct filter f = { 0 };
+
+	for (size_t i = 0; i < opt->metric_count; i++) {
+		int rc = metric_check(a, opt->metrics[i], err);
+		if (rc < 0)
+			return rc;
+	}
+	int rc = filter_init(&f, a, &opt->filter, err);
+	if (rc < 0)
+		return rc;
+	if (profile_new(&p) < 0 || paths_new(&paths, a, p) < 0) {
+		filter_release(&f);
+		return err_set(err, -ENOMEM, "cannot build the profile");
+	}
+	struct build b = { .a = a, .opt = opt, .f = &f, .p = p, .paths = paths };
+	rc = build_all(&b);
+	filter_release(&f);
+	if (rc < 0 || (!opt->full && build_fold(&p) < 0))
+		return err_set(err, -ENOMEM, "cannot build the profile");
+	*ret = TAKE(p);
+	return 0;
+}
+
+int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_COUNT],
+			struct err *err)
+{
+	static const char *const names[ANALYSIS_LEAF_COUNT] = {
+		[ANALYSIS_LEAF_NONE] = "",         [ANALYSIS_LEAF_FUNCTION] = "function",
+		[ANALYSIS_LEAF_SOURCE] = "source", [ANALYSIS_LEAF_INSTRUCTION] = "instruction",
+		[ANALYSIS_LEAF_STALL] = "stall",
+	};
+	enum analysis_leaf order[ANALYSIS_LEAF_COUNT] = { ANALYSIS_LEAF_NONE };
+	size_t count = 0;
+
+	for (const char *at = text; *at;) {
+		size_t size = strcspn(at, ",");
+		int leaf = ANALYSIS_LEAF_FUNCTION;
+		while (leaf < ANALYSIS_LEAF_COUNT &&
+		       (strlen(names[leaf]) != size || memcmp(names[leaf], at, size)))
+			leaf++;
+		bool twice = false;
+		for (size_t i = 0; i < count; i++)
+			twice |= order[i] == (enum analysis_leaf)leaf;
+		if (leaf == ANALYSIS_LEAF_COUNT || twice)
+			return err_set(err, -EINVAL,
+				       "bad leaf order '%s'; give function, source, instruction "
+				       "and stall, each once at most",
+				       text);
+		order[count++] = (enum analysis_leaf)leaf;
+		at += size + (at[size] == ',');
+	}
+	if (!count)
+		return err_set(err, -EINVAL, "empty leaf order");
+	memcpy(ret, order, sizeof(order));
+	return 0;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/frames.h"
+
+#include "analyze/class.h"
+#include "analyze/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+struct run_place {
+	uint32_t first, count;
+};
+
+struct frames {
+	struct analysis *a;
+	struct profile *p;
+	struct strtab keys;          /* struct frame_ref -> number */
+	VEC(struct run_place) known; /* by that number: its frames in `numbers` */
+	VEC(uint32_t) numbers;
+	struct hash kernels; /* name -> frame */
+	struct hash processes;
+	VEC(uint32_t) place; /* the last answer of frames_place() */
+	struct strbuf text;
+};
+
+int frames_new(struct frames **ret, struct analysis *a, struct profile *p)
+{
+	CLEANUP(frames_free) struct frames *f = calloc(1, sizeof(*f));
+	if (!f || vec_push(&f->known, (struct run_place){ 0 }) < 0)
+		return -ENOMEM;
+	f->a = a;
+	f->p = p;
+	*ret = TAKE(f);
+	return 0;
+}
+
+void frames_free(struct frames *f)
+{
+	if (!f)
+		return;
+	strtab_release(&f->keys);
+	vec_release(&f->known);
+	vec_release(&f->numbers);
+	hash_release(&f->kernels);
+	hash_release(&f->processes);
+	vec_release(&f->place);
+	strbuf_release(&f->text);
+	free(f);
+}
+
+static const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static uint32_t line_of(const struct object *o, uint64_t offset)
+{
+	uint64_t line = offset ? offset : o->line;
+	return line > UINT32_MAX ? 0 : (uint32_t)line;
+}
+
+/* py::name (file.py:line) */
+static int python_frame(struct frames *f, const struct object *o, uint64_t offset, uint32_t *ret)
+{
+	const char *path = analysis_text(f->a, o->path);
+	uint32_t line = line_of(o, offset);
+
+	strbuf_reset(&f->text);
+	strbuf_printf(&f->text, "py::%s", analysis_text(f->a, o->name));
+	if (*path && line)
+		strbuf_printf(&f->text, " (%s:%" PRIu32 ")", path_base(path), line);
+	else if (*path)
+		strbuf_printf(&f->text, " (%s)", path_base(path));
+	if (strbuf_finish(&f->text) < 0)
+		return -ENOMEM;
+	return profile_frame(f->p,
+			     &(struct frame){
+				     .kind = FRAME_PYTHON,
+				     .class = class_of_python(path),
+				     .name = strbuf_text(&f->text),
+				     .file = path,
+				     .line = line,
+			     },
+			     ret);
+}
+
+/* What an import gives by name alone. */
+static int named_frame(struct frames *f, const struct object *o, uint64_t offset, uint32_t *ret)
+{
+	struct frame frame = {
+		.name = analysis_text(f->a, o->name),
+		.file = analysis_text(f->a, o->path),
+		.line = line_of(o, offset),
+	};
+
+	switch (o->kind) {
+	case OBJECT_SCOPE:
+	case OBJECT_MODULE:
+		frame.kind = FRAME_SCOPE;
+		break;
+	case OBJECT_OP:
+		frame.kind = FRAME_CXX;
+		frame.class = FRAME_CLASS_FRAMEWORK;
+		break;
+	case OBJECT_CXX:
+		frame.kind = FRAME_CXX;
+		break;
+	case OBJECT_NATIVE:
+		frame.kind = FRAME_NATIVE;
+		frame.class = class_of_native(frame.name);
+		break;
+	default:
+		frame.kind = FRAME_MISSING;
+		break;
+	}
+	if (!*frame.name)
+		frame.name = frame.kind == FRAME_MISSING ? "[damaged]" : "[unknown]";
+	return profile_frame(f->p, &frame, ret);
+}
+
+static int frames_push(struct frames *f, const struct frame *frame)
+{
+	uint32_t number;
+	if (profile_frame(f->p, frame, &number) < 0)
+		return -ENOMEM;
+	return vec_push(&f->numbers, number);
+}
+
+/* Compiled code, by the symbols that the capture brings. */
+static int binary_frames(struct frames *f, const struct frame_ref *ref)
+{
+	const struct object *o = &f->a->objects.data[ref->object];
+	const char *path = analysis_text(f->a, o->path);
+	struct symbol_frames symbols;
+	if (analysis_symbolize(f->a, ref->object, ref->offset, &symbols) < 0)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < symbols.count; i++) {
+		struct frame frame = symbols.frames[i];
+		if (frame.class == FRAME_CLASS_NONE && o->kind == OBJECT_ELF)
+			frame.class = class_of_binary(path);
+		if (frames_push(f, &frame) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int frames_make(struct frames *f, const struct frame_ref *ref)
+{
+	const struct object *o = &f->a->objects.data[ref->object];
+	uint32_t number;
+	int rc;
+
+	switch (o->kind) {
+	case OBJECT_ELF:
+	case OBJECT_KERNEL:
+	case OBJECT_VDSO:
+	case OBJECT_ANON:
+		return binary_frames(f, ref);
+	case OBJECT_PYTHON:
+		rc = python_frame(f, o, ref->offset, &number);
+		break;
+	default:
+		rc = named_frame(f, o, ref->offset, &number);
+		break;
+	}
+	return rc < 0 ? rc : vec_push(&f->numbers, number);
+}
+
+int frames_host(struct frames *f, const struct frame_ref *ref, struct frame_run *ret)
+{
+	uint32_t key;
+	bool fresh;
+	if (strtab_intern(&f->keys, ref, sizeof(*ref), &key, &fresh) < 0)
+		return -ENOMEM;
+	if (fresh) {
+		uint32_t first = (uint32_t)f->numbers.len;
+		if (frames_make(f, ref) < 0 ||
+		    vec_push(&f->known,
+			     (struct run_place){ first, (uint32_t)f->numbers.len - first }) < 0)
+			return -ENOMEM;
+	}
+	const struct run_place *run = &f->known.data[key];
+	*ret = (struct frame_run){ f->numbers.data + run->first, run->count };
+	return 0;
+}
+
+int frames_text(struct frames *f, enum frame_kind kind, const char *text, uint32_t *ret)
+{
+	return profile_frame(f->p, &(struct frame){ .kind = kind, .name = text }, ret);
+}
+
+int frames_process(struct frames *f, uint32_t process, uint32_t *ret)
+{
+	const struct process *p = &f->a->processes.data[process];
+	const uint64_t *known = hash_get(&f->processes, process);
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	strbuf_reset(&f->text);
+	strbuf_puts(&f->text, analysis_text(f->a, p->comm));
+	if (!f->text.len && p->pid)
+		strbuf_printf(&f->text, "pid %" PRIu32, p->pid);
+	else if (!f->text.len)
+		strbuf_puts(&f->text, "[unknown process]");
+	if (p->rank)
+		strbuf_printf(&f->text, " rank %" PRIu32, p->rank - 1);
+	if (strbuf_finish(&f->text) < 0 ||
+	    frames_text(f, FRAME_PROCESS, strbuf_text(&f->text), ret) < 0)
+		return -ENOMEM;
+	return hash_set(&f->processes, process, *ret);
+}
+
+int frames_kernel(struct frames *f, uint32_t name, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&f->kernels, name);
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	const char *text = strtab_text(&f->a->names, name);
+	CLEANUP_FREE char *demangled = names_demangle(text);
+	struct frame frame = {
+		.kind = FRAME_KERNEL,
+		.name = demangled ? demangled
+			: *text   ? text
+				  : "[unknown kernel]",
+		.full = demangled ? text : NULL,
+	};
+	if (profile_frame(f->p, &frame, ret) < 0)
+		return -ENOMEM;
+	return hash_set(&f->kernels, name, *ret);
+}
+
+static int place_push(struct frames *f, enum frame_kind kind, const char *text, const char *file,
+		      uint32_t line)
+{
+	struct frame frame = { .kind = kind, .name = text, .file = file, .line = line };
+	uint32_t number;
+	if (profile_frame(f->p, &frame, &number) < 0)
+		return -ENOMEM;
+	return vec_push(&f->place, number);
+}
+
+/* A source line, "jit" where there is none. */
+static int place_source(struct frames *f, const char *file, uint32_t line)
+{
+	if (!file || !*file)
+		return place_push(f, FRAME_SOURCE, "jit", NULL, 0);
+	strbuf_reset(&f->text);
+	strbuf_printf(&f->text, "%s:%" PRIu32, path_base(file), line);
+	if (strbuf_finish(&f->text) < 0)
+		return -ENOMEM;
+	return place_push(f, FRAME_SOURCE, strbuf_text(&f->text), file, line);
+}
+
+/* Is this what POCL wraps a kernel in? Its name says no more than the kernel's frame does. */
+static bool is_kernel_wrapper(const char *name)
+{
+	return !strncmp(name, "_pocl_kernel_", 13);
+}
+
+/*
+ * The functions and lines of one symbolized place. The kernel's own frame stands above; so from
+ * the functions below it only those with another name are shown, and of the lines, when functions
+ * are shown, each call's; else only the line that was executed.
+ */
+static int place_lines(struct frames *f, const struct symbol_frames *symbols, bool functions,
+		       bool sources, bool is_last)
+{
+	for (size_t i = 0; i < symbols->count; i++) {
+		const struct frame *s = &symbols->frames[i];
+		bool is_leaf = is_last && i + 1 == symbols->count;
+		int rc = 0;
+		if (functions && !is_kernel_wrapper(s->name))
+			rc = place_push(f, FRAME_FUNCTION, s->name, s->file, 0);
+		if (!rc && sources && (is_leaf || (functions && s->file && *s->file && s->line)))
+			rc = place_source(f, s->line ? s->file : NULL, s->line);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* From the stack of a CPU sample: all frames of the kernel's object, down to the leaf. */
+static int place_stack(struct frames *f, const struct place *place, bool functions, bool sources)
+{
+	const struct stack *stack = &f->a->stacks.data[place->stack];
+	uint32_t outer = stack->device_frame - 1;
+	while (outer + 1 < stack->count && stack->frames[outer + 1].object == place->object)
+		outer++;
+	uint32_t leaf = stack->device_frame - 1;
+	for (uint32_t i = outer + 1; i-- > leaf;) {
+		struct symbol_frames symbols;
+		int rc = analysis_symbolize(f->a, place->object, stack->frames[i].offset, &symbols);
+		if (rc < 0)
+			return rc;
+		/* "K.so+0x1234" says no more than the kernel's name and the instruction do. */
+		rc = place_lines(f, &symbols, functions && rc > 0, sources, i == leaf);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* From a record: what an import knows by name. */
+static int place_record(struct frames *f, const struct place *place, bool functions, bool sources)
+{
+	const char *function = analysis_text(f->a, place->function);
+	const char *kernel = strtab_text(&f->a->names, place->name);
+	int rc = 0;
+	if (functions && *function && strcmp(function, kernel))
+		rc = place_push(f, FRAME_FUNCTION, function, NULL, 0);
+	if (!rc && sources)
+		rc = place_source(f, place->line ? analysis_text(f->a, place->file) : NULL,
+				  place->line);
+	return rc;
+}
+
+static int place_layer(struct frames *f, const struct place *place, enum analysis_leaf layer,
+		       const bool wanted[ANALYSIS_LEAF_COUNT])
+{
+	switch (layer) {
+	case ANALYSIS_LEAF_FUNCTION:
+	case ANALYSIS_LEAF_SOURCE: {
+		/* Lines and functions alternate, so both come where the first of them is asked for. */
+		bool functions = wanted[ANALYSIS_LEAF_FUNCTION];
+		bool sources = wanted[ANALYSIS_LEAF_SOURCE];
+		return place->stack ? place_stack(f, place, functions, sources)
+				    : place_record(f, place, functions, sources);
+	}
+	case ANALYSIS_LEAF_INSTRUCTION:
+		if (!place->stack && !place->code_object && !place->offset)
+			return 0; /* an import that knows lines only */
+		strbuf_reset(&f->text);
+		strbuf_printf(&f->text, "0x%" PRIx64, place->offset);
+		if (strbuf_finish(&f->text) < 0)
+			return -ENOMEM;
+		return place_push(f, FRAME_INSTRUCTION, strbuf_text(&f->text), NULL, 0);
+	case ANALYSIS_LEAF_STALL:
+		if (!place->reason)
+			return 0;
+		return place_push(f, FRAME_STALL, analysis_text(f->a, place->reason), NULL, 0);
+	case ANALYSIS_LEAF_NONE:
+	case ANALYSIS_LEAF_COUNT:
+		break;
+	}
+	return 0;
+}
+
+int frames_place(struct frames *f, const struct place *place, const enum analysis_leaf *order,
+		 struct frame_run *ret)
+{
+	static const enum analysis_leaf usual[ANALYSIS_LEAF_COUNT] = {
+		ANALYSIS_LEAF_FUNCTION,
+		ANALYSIS_LEAF_SOURCE,
+		ANALYSIS_LEAF_INSTRUCTION,
+		ANALYSIS_LEAF_STALL,
+	};
+	bool wanted[ANALYSIS_LEAF_COUNT] = { false };
+	bool lines_done = false;
+
+	if (order[0] == ANALYSIS_LEAF_NONE)
+		order = usual;
+	for (int i = 0; i < ANALYSIS_LEAF_COUNT && order[i]; i++)
+		wanted[order[i]] = true;
+	f->place.len = 0;
+	for (int i = 0; i < ANALYSIS_LEAF_COUNT && order[i]; i++) {
+		bool is_lines =
+			order[i] == ANALYSIS_LEAF_FUNCTION || order[i] == ANALYSIS_LEAF_SOURCE;
+		if (is_lines && lines_done)
+			continue;
+		lines_done |= is_lines;
+		if (place_layer(f, place, order[i], wanted) < 0)
+			return -ENOMEM;
+	}
+	*ret = (struct frame_run){ f->place.data, f->place.len };
+	return 0;
+}

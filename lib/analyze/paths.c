@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/paths.h"
+
+#include <errno.h>
+
+struct paths {
+	struct analysis *a;
+	struct profile *p;
+	struct frames *frames;
+	struct hash stacks;  /* (process, stack) -> node */
+	struct hash sites;   /* site -> node */
+	struct hash kernels; /* (site, name) -> node */
+	struct hash idle;    /* (site, state) -> node */
+	uint32_t boundary;   /* frame */
+};
+
+int paths_new(struct paths **ret, struct analysis *a, struct profile *p)
+{
+	CLEANUP(paths_free) struct paths *t = calloc(1, sizeof(*t));
+	if (!t || frames_new(&t->frames, a, p) < 0 ||
+	    frames_text(t->frames, FRAME_BOUNDARY, "-", &t->boundary) < 0)
+		return -ENOMEM;
+	t->a = a;
+	t->p = p;
+	*ret = TAKE(t);
+	return 0;
+}
+
+void paths_free(struct paths *t)
+{
+	if (!t)
+		return;
+	frames_free(t->frames);
+	hash_release(&t->stacks);
+	hash_release(&t->sites);
+	hash_release(&t->kernels);
+	hash_release(&t->idle);
+	free(t);
+}
+
+static int path_text(struct paths *t, enum frame_kind kind, const char *text, uint32_t *node)
+{
+	uint32_t frame;
+	if (frames_text(t->frames, kind, text, &frame) < 0)
+		return -ENOMEM;
+	return profile_child(t->p, *node, frame, node);
+}
+
+int paths_missing(struct paths *t, const char *text, uint32_t *ret)
+{
+	*ret = PROFILE_ROOT;
+	return path_text(t, FRAME_MISSING, text, ret);
+}
+
+/* Work of nobody known hangs from the root. */
+static int path_process(struct paths *t, uint32_t process, uint32_t *ret)
+{
+	uint32_t frame;
+	*ret = PROFILE_ROOT;
+	if (!process)
+		return 0;
+	if (frames_process(t->frames, process, &frame) < 0)
+		return -ENOMEM;
+	return profile_child(t->p, PROFILE_ROOT, frame, ret);
+}
+
+static bool is_missing_frame(const struct analysis *a, const struct frame_ref *f)
+{
+	return a->objects.data[f->object].kind == OBJECT_MISSING;
+}
+
+static int path_frames(struct paths *t, const struct stack *stack, uint32_t *node)
+{
+	/* A root-most frame that says itself what is missing is not said again. */
+	bool says = stack->count && is_missing_frame(t->a, &stack->frames[stack->count - 1]);
+	if (!(stack->flags & STACK_ROOTED) && !says &&
+	    path_text(t, FRAME_MISSING, "[truncated]", node) < 0)
+		return -ENOMEM;
+	for (uint32_t i = stack->count; i-- > 0;) {
+		struct frame_run run;
+		if (frames_host(t->frames, &stack->frames[i], &run) < 0)
+			return -ENOMEM;
+		for (size_t k = 0; k < run.count; k++) {
+			if (profile_child(t->p, *node, run.frames[k], node) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&t->stacks, hash_pair(process, stack));
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	if (path_process(t, process, ret) < 0 || path_frames(t, &t->a->stacks.data[stack], ret) < 0)
+		return -ENOMEM;
+	return hash_set(&t->stacks, hash_pair(process, stack), *ret);
+}
+
+int paths_site(struct paths *t, uint32_t site, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&t->sites, site);
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	const struct site *s = &t->a->sites.data[site];
+	uint32_t process = analysis_site_process(t->a, site);
+	int rc = s->kind == SITE_STACK ? paths_stack(t, process, s->stack, ret)
+				       : path_process(t, process, ret);
+	if (!rc && s->kind == SITE_UNATTRIBUTED)
+		rc = path_text(t, FRAME_MISSING, "[unattributed]", ret);
+	else if (!rc && s->kind == SITE_BEFORE_WINDOW)
+		rc = path_text(t, FRAME_MISSING, "[launched before recording]", ret);
+	return rc < 0 ? rc : hash_set(&t->sites, site, *ret);
+}
+
+static int path_device(struct paths *t, uint32_t site, uint32_t frame, uint32_t *ret)
+{
+	if (paths_site(t, site, ret) < 0 || profile_child(t->p, *ret, t->boundary, ret) < 0)
+		return -ENOMEM;
+	return profile_child(t->p, *ret, frame, ret);
+}
+
+int paths_kernel(struct paths *t, uint32_t site, uint32_t name, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&t->kernels, hash_pair(site, name));
+	uint32_t frame;
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	if (frames_kernel(t->frames, name, &frame) < 0 || path_device(t, site, frame, ret) < 0)
+		return -ENOMEM;
+	return hash_set(&t->kernels, hash_pair(site, name), *ret);
+}
+
+int paths_place(struct paths *t, uint32_t site, const struct place *place,
+		const enum analysis_leaf *order, uint32_t *ret)
+{
+	struct frame_run run;
+	if (paths_kernel(t, site, place->name, ret) < 0 ||
+	    frames_place(t->frames, place, order, &run) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < run.count; i++) {
+		if (profile_child(t->p, *ret, run.frames[i], ret) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&t->idle, hash_pair(site, state));
+	char text[64];
+	uint32_t frame;
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	snprintf(text, sizeof(text), "[idle: %s]", account_state_name(state));
+	if (frames_text(t->frames, FRAME_IDLE, text, &frame) < 0 ||
+	    path_device(t, site, frame, ret) < 0)
+		return -ENOMEM;
+	return hash_set(&t->idle, hash_pair(site, state), *ret);
+}

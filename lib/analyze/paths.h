@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call paths of sites and of device work as nodes of one profile; private to this module. */
+#pragma once
+
+#include "analyze/account.h"
+#include "analyze/frames.h"
+
+struct paths;
+
+/* Both are borrowed. */
+int paths_new(struct paths **ret, struct analysis *a, struct profile *p);
+void paths_free(struct paths *t);
+DEFINE_CLEANUP(paths_free, struct paths *)
+
+/* All return 0 or -ENOMEM. */
+
+/* process, host frames: the node of a thread's stack. */
+int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret);
+/* The same for a site, whatever its kind. */
+int paths_site(struct paths *t, uint32_t site, uint32_t *ret);
+/* ..., "-", kernel. @name: number in `names`. */
+int paths_kernel(struct paths *t, uint32_t site, uint32_t name, uint32_t *ret);
+/* ..., "-", kernel, and what the sample hit inside it. */
+int paths_place(struct paths *t, uint32_t site, const struct place *place,
+		const enum analysis_leaf *order, uint32_t *ret);
+/* ..., "-", [idle: host late]. */
+int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_t *ret);
+/* A frame in brackets right above the root. */
+int paths_missing(struct paths *t, const char *text, uint32_t *ret);
