@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/summary.h"
+
+#include "analyze/account.h"
+#include "analyze/attribute.h"
+#include "analyze/filter.h"
+
+#include <errno.h>
+
+#define MISSING_PREFIX "missing."
+
+struct summing {
+	struct analysis *a;
+	const struct filter *f;
+	struct analysis_summary *s;
+	struct device_summary *device;
+};
+
+void analysis_summary_release(struct analysis_summary *s)
+{
+	free(s->devices);
+	free(s->lost);
+	free(s->missing);
+	*s = (struct analysis_summary){ 0 };
+}
+
+/* ---- the devices ---- */
+
+static int sum_charge(void *data, const struct charge *charge)
+{
+	struct summing *x = data;
+	if (!filter_site(x->f, &x->a->sites.data[charge->site]))
+		return 0;
+	x->device->ns[charge->state] += charge->ns;
+	if (charge->state != ACCOUNT_BUSY)
+		return 0;
+	switch (x->a->ops.data[charge->op - 1].kind) {
+	case LAUNCH_COPY:
+	case LAUNCH_FILL:
+		x->device->copy_ns += charge->ns;
+		break;
+	case LAUNCH_COLLECTIVE:
+		x->device->collective_ns += charge->ns;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static void device_add(struct device_summary *to, const struct device_summary *from)
+{
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
+		to->ns[i] += from->ns[i];
+	to->copy_ns += from->copy_ns;
+	to->collective_ns += from->collective_ns;
+	to->ops += from->ops;
+	to->clipped += from->clipped;
+	to->started_idle += from->started_idle;
+	to->queued += from->queued;
+	to->end_ns += from->end_ns - from->begin_ns; /* as a length: the sum begins at 0 */
+}
+
+/* Steps that lie in a window found by them. */
+static void sum_steps(struct summing *x, const struct window *w)
+{
+	if (w->source != WINDOW_STEPS)
+		return;
+	x->s->is_window_of_steps = true;
+	x->s->steps = 0;
+	vec_for_each(&x->a->steps, s) {
+		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns)
+			continue;
+		x->s->steps++;
+		x->s->step_name = analysis_text(x->a, s->text);
+	}
+}
+
+static int sum_devices(struct summing *x)
+{
+	CLEANUP(account_free) struct account *acc = NULL;
+	struct window given = { x->f->begin_ns, x->f->end_ns, WINDOW_GIVEN };
+	struct account_sink sink = { .data = x, .charge = sum_charge };
+	struct analysis *a = x->a;
+
+	x->s->devices = calloc(a->devices.len, sizeof(*x->s->devices));
+	if (!x->s->devices || account_new(&acc, a) < 0)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < a->devices.len; d++) {
+		struct account_totals totals;
+		if (!x->f->device_passes[d])
+			continue;
+		x->device = &x->s->devices[x->s->device_count];
+		int rc = account_device(acc, d, x->f->has_time ? &given : NULL, &sink, &totals);
+		if (rc == -ENOENT)
+			continue;
+		if (rc < 0)
+			return rc;
+		x->device->name = analysis_text(a, a->devices.data[d].text);
+		x->device->runtime = analysis_text(a, a->devices.data[d].runtime);
+		x->device->index = a->devices.data[d].index;
+		x->device->begin_ns = totals.window.begin_ns;
+		x->device->end_ns = totals.window.end_ns;
+		x->device->ops = totals.ops;
+		x->device->clipped = totals.clipped;
+		x->device->started_idle = totals.started_idle;
+		x->device->queued = totals.queued;
+		device_add(&x->s->all, x->device);
+		sum_steps(x, &totals.window);
+		x->s->device_count++;
+	}
+	return 0;
+}
+
+/* The largest part of the time. What lies before and after all work tells nothing. */
+static enum verdict find_verdict(const struct device_summary *d)
+{
+	const struct {
+		enum verdict verdict;
+		uint64_t ns;
+	} parts[] = {
+		{ VERDICT_KERNEL, d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns },
+		{ VERDICT_HOST,
+		  d->ns[ACCOUNT_LATE] + d->ns[ACCOUNT_SYNC] + d->ns[ACCOUNT_BLOCKED] },
+		{ VERDICT_LAUNCH, d->ns[ACCOUNT_FLIGHT] },
+		{ VERDICT_COPY, d->copy_ns + d->ns[ACCOUNT_COPY] },
+		{ VERDICT_COMMUNICATION, d->collective_ns },
+		{ VERDICT_UNKNOWN, d->ns[ACCOUNT_UNKNOWN] },
+	};
+	enum verdict verdict = VERDICT_NONE;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (parts[i].ns > most) {
+			most = parts[i].ns;
+			verdict = parts[i].verdict;
+		}
+	}
+	return verdict;
+}
+
+/* ---- how far it is to be trusted ---- */
+
+static enum stack_cause stack_cause(const struct stack *stack)
+{
+	uint32_t cause = stack->flags >> STACK_CAUSE_SHIFT;
+	return cause < STACK_CAUSE_COUNT ? (enum stack_cause)cause : STACK_CAUSE_NONE;
+}
+
+static void sum_samples(struct summing *x)
+{
+	vec_for_each(&x->a->samples, s) {
+		const struct sample_group *g = &x->a->sample_groups.data[s->group];
+		const struct stack *stack = &x->a->stacks.data[g->stack];
+		bool is_rooted = stack->flags & STACK_ROOTED;
+		if (!x->f->thread_passes[g->thread] || !filter_time(x->f, s->time_ns))
+			continue;
+		if (s->flags & CPU_SAMPLE_SPAN) {
+			x->s->span_ns += s->weight;
+			x->s->span_rooted_ns += is_rooted ? s->weight : 0;
+			continue;
+		}
+		x->s->cpu_samples += s->weight;
+		if (is_rooted)
+			x->s->cpu_rooted += s->weight;
+		else
+			x->s->cpu_by_cause[stack_cause(stack)] += s->weight;
+	}
+}
+
+static void sum_launches(struct summing *x)
+{
+	vec_for_each(&x->a->launches, l) {
+		const struct site *site = &x->a->sites.data[l->site];
+		if (!filter_site(x->f, site) || !filter_time(x->f, l->time_ns))
+			continue;
+		x->s->launches++;
+		x->s->launches_rooted += (x->a->stacks.data[site->stack].flags & STACK_ROOTED) != 0;
+		x->s->launches_before += (l->flags & LAUNCH_BEFORE_WINDOW) != 0;
+		x->s->launches_replayed += (l->flags & LAUNCH_REPLAY) != 0;
+	}
+}
+
+/* By stack: whether one of its frames is Python's. */
+static bool *find_python(const struct analysis *a, bool *ret_any)
+{
+	bool *python = calloc(a->stacks.len, sizeof(*python));
+	for (size_t i = 0; python && i < a->stacks.len; i++) {
+		const struct stack *s = &a->stacks.data[i];
+		for (uint32_t k = 0; k < s->count && !python[i]; k++)
+			python[i] = a->objects.data[s->frames[k].object].kind == OBJECT_PYTHON;
+		*ret_any |= python[i];
+	}
+	return python;
+}
+
+static int sum_ops(struct summing *x)
+{
+	struct analysis *a = x->a;
+	CLEANUP_FREE bool *python = find_python(a, &x->s->has_python);
+	if (!python)
+		return -ENOMEM;
+	vec_for_each(&a->ops, op) {
+		const struct launch *l = analysis_op_launch(a, op);
+		uint32_t site;
+		if (!x->f->device_passes[op->device] || !filter_time(x->f, op->start_ns))
+			continue;
+		if (analysis_op_site(a, op, &site) < 0)
+			return -ENOMEM;
+		if (!filter_site(x->f, &a->sites.data[site]))
+			continue;
+		x->s->ops++;
+		x->s->ops_linked += l && !(l->flags & LAUNCH_BEFORE_WINDOW);
+		x->s->ops_under_python += python[a->sites.data[site].stack];
+	}
+	return 0;
+}
+
+static int sum_attribution(struct summing *x)
+{
+	struct attribution t = { 0 };
+	int rc = attribution_init(&t, x->a, x->f);
+	if (rc < 0)
+		return rc;
+	x->s->by_correlation = t.by_rule[ATTRIBUTE_CORRELATION];
+	x->s->by_overlap = t.by_rule[ATTRIBUTE_OVERLAP];
+	x->s->by_launches = t.by_rule[ATTRIBUTE_LAUNCHES];
+	x->s->by_nobody = t.by_rule[ATTRIBUTE_NONE];
+	for (int i = 0; i < ATTRIBUTE_RULE_COUNT; i++)
+		x->s->samples += t.by_rule[i];
+	attribution_release(&t);
+	return 0;
+}
+
+/* Many LOST records of one kind and cause are one line. */
+static int sum_lost(struct summing *x)
+{
+	struct analysis_summary *s = x->s;
+	s->lost = calloc(x->a->lost.len + 1, sizeof(*s->lost));
+	if (!s->lost)
+		return -ENOMEM;
+	struct hash known = { 0 };
+	int rc = 0;
+	vec_for_each(&x->a->lost, l) {
+		uint64_t key = hash_pair(l->what, l->why);
+		const uint64_t *at = hash_get(&known, key);
+		if (at) {
+			s->lost[*at].count += l->count;
+			continue;
+		}
+		rc = rc ? rc : hash_set(&known, key, s->lost_count);
+		s->lost[s->lost_count++] =
+			(struct lost_summary){ analysis_text(x->a, l->what),
+					       analysis_text(x->a, l->why), l->count };
+	}
+	hash_release(&known);
+	return rc;
+}
+
+static int sum_missing(struct summing *x)
+{
+	struct analysis_summary *s = x->s;
+	s->missing = calloc(x->a->info.len + 1, sizeof(*s->missing));
+	if (!s->missing)
+		return -ENOMEM;
+	vec_for_each(&x->a->info, i) {
+		const char *key = analysis_text(x->a, i->key);
+		if (strncmp(key, MISSING_PREFIX, strlen(MISSING_PREFIX)))
+			continue;
+		s->missing[s->missing_count++] =
+			(struct info_summary){ key + strlen(MISSING_PREFIX),
+					       analysis_text(x->a, i->value) };
+	}
+	return 0;
+}
+
+static void sum_capture(struct summing *x)
+{
+	const struct analysis *a = x->a;
+	struct analysis_summary *s = x->s;
+	s->source = analysis_text(a, a->header.source);
+	s->frequency = a->header.frequency;
+	analysis_span(a, &s->begin_ns, &s->end_ns);
+	s->has_end = a->has_end;
+	s->recorder_cpu_ns = a->end.recorder_cpu_ns;
+	s->probe_ns = a->end.probe_ns;
+	s->exit_status = a->has_end ? a->end.exit_status : -1;
+	s->odd_times = a->odd.times;
+	s->reused_correlations = a->odd.correlations_reused;
+	s->incomplete_code_objects = a->odd.code_objects_incomplete;
+}
+
+int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
+		       struct analysis_summary *ret, struct err *err)
+{
+	struct analysis_summary s = { .step_name = "" };
+	struct filter f = { 0 };
+	struct summing x = { .a = a, .f = &f, .s = &s };
+
+	int rc = filter_init(&f, a, filter, err);
+	if (rc < 0)
+		return rc;
+	sum_capture(&x);
+	sum_samples(&x);
+	sum_launches(&x);
+	rc = sum_devices(&x);
+	rc = rc ? rc : sum_ops(&x);
+	rc = rc ? rc : sum_attribution(&x);
+	rc = rc ? rc : sum_lost(&x);
+	rc = rc ? rc : sum_missing(&x);
+	filter_release(&f);
+	if (rc < 0) {
+		analysis_summary_release(&s);
+		return err_set(err, rc, "cannot summarize the capture");
+	}
+	s.verdict = find_verdict(&s.all);
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers at the top of a report: what limits the accelerator, and how far all this is to be
+ * trusted. Knows no words. */
+#pragma once
+
+#include "analyze/analyze.h"
+#include "analyze/state.h"
+#include "capture/record.h"
+
+/* What takes the largest part of the devices' time. */
+enum verdict {
+	VERDICT_NONE, /* no device time in the capture */
+	VERDICT_KERNEL,
+	VERDICT_HOST,   /* the device waits for the host to launch, wake up or synchronise */
+	VERDICT_LAUNCH, /* work is launched and the device does not start */
+	VERDICT_COPY,
+	VERDICT_COMMUNICATION,
+	VERDICT_UNKNOWN, /* nobody is known to have launched most of it */
+};
+
+struct device_summary {
+	const char *name; /* borrowed from the capture, as all texts here; "" when not known */
+	const char *runtime;
+	uint32_t index;
+	uint64_t begin_ns, end_ns; /* its window */
+	uint64_t ns[ACCOUNT_STATE_COUNT];
+	uint64_t copy_ns, collective_ns; /* of the busy time */
+	uint64_t ops, clipped, started_idle, queued;
+};
+
+struct lost_summary {
+	const char *what, *why;
+	uint64_t count;
+};
+
+struct info_summary {
+	const char *key, *value;
+};
+
+struct analysis_summary {
+	enum verdict verdict;
+	struct device_summary *devices; /* those with work in their window */
+	size_t device_count;
+	struct device_summary all; /* their sum */
+
+	bool is_window_of_steps;
+	uint64_t steps; /* in the windows; of the one there is, its name */
+	const char *step_name;
+
+	uint64_t cpu_samples;                     /* of host code */
+	uint64_t cpu_rooted;                      /* of them, those whose stack is whole */
+	uint64_t cpu_by_cause[STACK_CAUSE_COUNT]; /* the others */
+	uint64_t span_ns, span_rooted_ns;         /* exact host time of imports, the same way */
+	uint64_t launches, launches_rooted;
+	uint64_t launches_before, launches_replayed;
+	uint64_t ops, ops_linked; /* dispatches and copies; those whose launch is known */
+	bool has_python;
+	uint64_t ops_under_python;
+	uint64_t samples; /* in accelerator code, attributed by ... */
+	uint64_t by_correlation, by_overlap, by_launches, by_nobody;
+
+	struct lost_summary *lost;
+	size_t lost_count;
+	struct info_summary *missing; /* INFO records "missing.*", key without that */
+	size_t missing_count;
+
+	const char *source; /* "record", "kineto"; "" */
+	uint64_t frequency;
+	uint64_t begin_ns, end_ns;
+	bool has_end;
+	uint64_t recorder_cpu_ns, probe_ns;
+	int64_t exit_status; /* -1: none */
+	/* what was odd in the capture */
+	uint64_t odd_times, reused_correlations, incomplete_code_objects;
+};
+
+/* For what @filter leaves. -EINVAL for a filter that cannot be understood; -ENOMEM. */
+int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
+		       struct analysis_summary *ret, struct err *err);
+void analysis_summary_release(struct analysis_summary *s);
+
+struct process_summary {
+	uint32_t pid, rank; /* rank + 1; 0: not known */
+	const char *comm;   /* borrowed from the capture */
+	uint32_t threads;
+	uint64_t cpu_samples, launches;
+	uint64_t device_ns; /* of the work that it launched */
+};
+
+/* Every process for which something is known, malloc'ed, most device time first, then most
+ * samples. Errors as analysis_summarize(). */
+int analysis_processes(struct analysis *a, const struct analysis_filter *filter,
+		       struct process_summary **ret, size_t *ret_count, struct err *err);
