@@ -19,6 +19,7 @@ static const struct command commands[] = {
 	{ "record", cmd_record, "Record a command or running processes" },
 	{ "check", cmd_check, "Find out what can be recorded on this machine" },
 	{ "import", cmd_import, "Make a capture out of traces of other tools" },
+	{ "report", cmd_report, "Show where the time went, as text" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
 };

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel-prof report: what the accelerator's time went to, as text. */
+#include "analyze/analyze.h"
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/tell.h"
+#include "cmd/verdict.h"
+#include "cmd/view.h"
+#include "export/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* What fits an ordinary terminal, a mail and a bug report. */
+#define REPORT_COLUMNS 100
+#define REPORT_LINES   40
+/* Rows of a view that was asked for by name. */
+#define VIEW_ROWS 35
+/* The first page: this many activities, kernels and functions, where all three have something. */
+#define PAGE_ACTIVITIES    7
+#define PAGE_KERNELS_MIN   4
+#define PAGE_FUNCTIONS_MIN 4
+
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_CSV,
+};
+
+struct view_ops {
+	const char *name;
+	int (*make)(struct sheet *t, const struct view *v, struct err *err);
+	const char *help;
+};
+
+static const struct view_ops views[] = {
+	{ "kernels", view_kernels, "kernels and copies with the code that launched them" },
+	{ "functions", view_functions, "host functions" },
+	{ "tree", view_tree, "call paths, widest first; --sort names the metric" },
+	{ "processes", view_processes, "processes" },
+	{ "where", view_where, "busy and idle time of the devices" },
+	{ "idle-host", view_idle_host, "what the host did while a device was idle" },
+	{ "quality", view_quality, "what was lost, cut off, not collected" },
+};
+
+struct report_options {
+	const char *path;
+	struct analysis_filter filter;
+	const struct view_ops *view; /* NULL: the first page */
+	const char *sort;
+	size_t limit; /* 0: not given */
+	bool full;
+	enum format format;
+};
+
+enum {
+	KEY_SORT = 256,
+	KEY_VIEW,
+	KEY_PID,
+	KEY_TID,
+	KEY_COMM,
+	KEY_DEVICE,
+	KEY_KERNEL,
+	KEY_TIME,
+	KEY_JSON,
+	KEY_CSV,
+	KEY_FULL,
+	KEY_STDIO,
+};
+
+static const struct argp_option options[] = {
+	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "Show one table: kernels, functions, tree, processes, where, idle-host or quality", 0 },
+	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
+	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
+	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 0 },
+	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 0 },
+	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 0 },
+	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 0 },
+	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
+	  "Only kernels and copies whose name matches", 0 },
+	{ "time", KEY_TIME, "FROM,TO", 0,
+	  "Only this time: seconds since the start, or shares as 10%-20%", 0 },
+	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Write JSON", 0 },
+	{ "csv", KEY_CSV, NULL, 0, "Write the table as CSV", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Accepted for perf's sake: it is always so", 0 },
+	{ 0 },
+};
+
+static const struct view_ops *find_view(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		if (!strcmp(views[i].name, name))
+			return &views[i];
+	}
+	return NULL;
+}
+
+/* The texts that go on as they are; NULL for another option. */
+static const char **text_option(struct report_options *opt, int key)
+{
+	switch (key) {
+	case KEY_SORT:
+		return &opt->sort;
+	case KEY_PID:
+		return &opt->filter.pid;
+	case KEY_TID:
+		return &opt->filter.tid;
+	case KEY_COMM:
+		return &opt->filter.comm;
+	case KEY_DEVICE:
+		return &opt->filter.device;
+	case KEY_KERNEL:
+		return &opt->filter.kernel;
+	case KEY_TIME:
+		return &opt->filter.time;
+	default:
+		return NULL;
+	}
+}
+
+static void set_format(struct report_options *opt, enum format format, struct argp_state *state)
+{
+	if (opt->format != FORMAT_TEXT && opt->format != format)
+		argp_error(state, "--json and --csv exclude each other");
+	opt->format = format;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *opt = state->input;
+	const char **text = text_option(opt, key);
+	uint32_t rows;
+
+	if (text) {
+		*text = arg;
+		return 0;
+	}
+	switch (key) {
+	case 'i':
+	case ARGP_KEY_ARG:
+		if (opt->path)
+			argp_error(state, "more than one file");
+		opt->path = arg;
+		return 0;
+	case 'n':
+		if (parse_u32(arg, 10, &rows) < 0 || !rows)
+			argp_error(state, "bad number of rows '%s'", arg);
+		opt->limit = rows;
+		return 0;
+	case KEY_VIEW:
+		opt->view = find_view(arg);
+		if (!opt->view)
+			argp_error(state, "no view '%s'", arg);
+		return 0;
+	case KEY_JSON:
+		set_format(opt, FORMAT_JSON, state);
+		return 0;
+	case KEY_CSV:
+		set_format(opt, FORMAT_CSV, state);
+		return 0;
+	case KEY_FULL:
+		opt->full = true;
+		return 0;
+	case KEY_STDIO:
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- text ---- */
+
+/* A terminal may be narrower; nothing is made wider, lines of 100 can be read. */
+static unsigned report_width(void)
+{
+	struct winsize size;
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= 40 && size.ws_col < REPORT_COLUMNS)
+		return size.ws_col;
+	return REPORT_COLUMNS;
+}
+
+static size_t count_lines(const struct strbuf *text)
+{
+	size_t lines = 0;
+	for (size_t i = 0; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+/* The longest line of a text. */
+static unsigned text_columns(const char *text)
+{
+	size_t most = 0;
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		most = size > most ? size : most;
+		text += size + (text[size] == '\n');
+	}
+	return (unsigned)most;
+}
+
+/* Two texts side by side, the second from @column on. */
+static void add_beside(struct strbuf *out, const char *left, const char *right, unsigned column)
+{
+	while (*left || *right) {
+		size_t size = strcspn(left, "\n"), other = strcspn(right, "\n");
+		strbuf_add(out, left, size);
+		if (other)
+			strbuf_printf(out, "%*s", size < column ? (int)(column - size) : 1, "");
+		strbuf_add(out, right, other);
+		strbuf_putc(out, '\n');
+		left += size + (left[size] == '\n');
+		right += other + (right[other] == '\n');
+	}
+}
+
+/* Where the time goes, and to the right of it what the host did meanwhile. */
+static int add_where(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
+{
+	struct sheet where = { 0 }, host = { 0 };
+	struct strbuf left = { 0 }, right = { 0 };
+	struct view page = *v;
+	unsigned column = 0;
+
+	page.limit = PAGE_ACTIVITIES;
+	int rc = view_where(&where, &page, err);
+	rc = rc ? rc : view_idle_host(&host, &page, err);
+	/* "busy" and "total" alone say nothing that the verdict has not said. */
+	if (!rc && sheet_rows(&where) > 2)
+		rc = sheet_render(&where, width * 11 / 20, &left);
+	if (!rc && left.len && sheet_rows(&host)) {
+		column = text_columns(strbuf_text(&left)) + 3;
+		rc = sheet_render(&host, width - column, &right);
+	}
+	if (!rc && left.len) {
+		add_beside(out, strbuf_text(&left), strbuf_text(&right), column);
+		strbuf_putc(out, '\n');
+	}
+	strbuf_release(&left);
+	strbuf_release(&right);
+	sheet_release(&where);
+	sheet_release(&host);
+	return rc;
+}
+
+static int add_view(struct strbuf *out, const struct view *v, const struct view_ops *ops,
+		    unsigned width, struct err *err)
+{
+	struct sheet t = { 0 };
+	int rc = ops->make(&t, v, err);
+	if (!rc && sheet_rows(&t))
+		rc = sheet_render(&t, width, out);
+	sheet_release(&t);
+	return rc;
+}
+
+/* How many of a table's rows, with the notes below them, @lines have room for. */
+static size_t rows_fitting(const struct sheet *t, size_t lines)
+{
+	size_t rows = 0, used = 1, note = 0; /* the titles */
+	for (; rows < sheet_rows(t); rows++) {
+		size_t height = 1;
+		while (note < t->notes.len && t->notes.data[note].row == rows) {
+			height++;
+			note++;
+		}
+		if (used + height > lines)
+			break;
+		used += height;
+	}
+	return rows;
+}
+
+/* As many rows as asked for, or as @lines have room for. */
+static int add_fitting(struct strbuf *out, const struct view *v, const struct view_ops *ops,
+		       unsigned width, size_t lines, struct err *err)
+{
+	struct sheet t = { 0 };
+	struct view page = *v;
+	if (v->limit)
+		return add_view(out, v, ops, width, err);
+
+	page.limit = lines;
+	int rc = ops->make(&t, &page, err);
+	size_t all = sheet_rows(&t), fitting = rows_fitting(&t, lines);
+	sheet_release(&t);
+	if (rc < 0)
+		return rc;
+	/* One row goes to what sums up the rest. */
+	page.limit = fitting < all && fitting > 1 ? fitting - 1 : fitting;
+	return page.limit ? add_view(out, &page, ops, width, err) : 0;
+}
+
+static int add_page(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
+{
+	bool has_kernels = profile_metric_find(v->p, "launches") >= 0 ||
+			   profile_metric_find(v->p, "device-time") >= 0 ||
+			   profile_metric_find(v->p, "device-samples") >= 0;
+	bool has_functions = profile_metric_find(v->p, "cpu-samples") >= 0 ||
+			     profile_metric_find(v->p, "cpu-time") >= 0;
+
+	verdict_lines(out, v);
+	trust_lines(out, v, width);
+	strbuf_putc(out, '\n');
+	int rc = add_where(out, v, width, err);
+	if (rc < 0)
+		return rc;
+	if (has_kernels) {
+		size_t used = count_lines(out);
+		size_t rest = has_functions ? PAGE_FUNCTIONS_MIN + 2 : 0;
+		size_t room = used + rest + PAGE_KERNELS_MIN < REPORT_LINES
+				      ? REPORT_LINES - used - rest
+				      : PAGE_KERNELS_MIN;
+		rc = add_fitting(out, v, find_view("kernels"), width, room, err);
+	}
+	if (rc == 0 && has_functions) {
+		struct view functions = *v;
+		if (has_kernels)
+			strbuf_putc(out, '\n');
+		size_t used = count_lines(out);
+		size_t room = used + PAGE_FUNCTIONS_MIN + 1 < REPORT_LINES ? REPORT_LINES - used
+									   : PAGE_FUNCTIONS_MIN + 1;
+		functions.sort = NULL; /* --sort is for the kernels when there are any */
+		if (!has_kernels)
+			functions.sort = v->sort;
+		rc = add_fitting(out, &functions, find_view("functions"), width, room, err);
+	}
+	return rc;
+}
+
+static int print_text(const struct report_options *opt, struct view *v, struct err *err)
+{
+	struct strbuf out = { 0 };
+	unsigned width = report_width();
+	int rc;
+
+	if (opt->view) {
+		v->limit = opt->limit ? opt->limit : VIEW_ROWS;
+		rc = add_view(&out, v, opt->view, width, err);
+	} else {
+		v->limit = opt->limit;
+		rc = add_page(&out, v, width, err);
+	}
+	if (!rc && strbuf_finish(&out) < 0)
+		rc = err_set(err, -ENOMEM, "cannot make the report");
+	if (!rc)
+		fwrite(strbuf_text(&out), 1, out.len, stdout);
+	strbuf_release(&out);
+	return rc;
+}
+
+/* ---- for programs ---- */
+
+static int write_csv(const struct report_options *opt, struct view *v, struct err *err)
+{
+	const struct view_ops *ops = opt->view ? opt->view : find_view("kernels");
+	struct sheet t = { 0 };
+	v->limit = opt->limit ? opt->limit : SIZE_MAX - 1;
+	int rc = ops->make(&t, v, err);
+	if (!rc)
+		rc = sheet_csv(stdout, &t, err);
+	sheet_release(&t);
+	return rc;
+}
+
+static int json_view(struct json *j, const struct view *v, const struct view_ops *ops,
+		     struct err *err)
+{
+	struct sheet t = { 0 };
+	int rc = ops->make(&t, v, err);
+	if (!rc) {
+		json_key(j, t.name);
+		sheet_json(j, &t);
+	}
+	sheet_release(&t);
+	return rc;
+}
+
+static int write_json(const struct report_options *opt, struct view *v, struct err *err)
+{
+	struct json *j = NULL;
+	int rc = 0;
+	if (json_new(&j, stdout) < 0)
+		return err_set(err, -ENOMEM, "cannot write JSON");
+	v->limit = opt->limit ? opt->limit : SIZE_MAX - 1;
+	json_object(j);
+	json_key(j, "format");
+	json_text(j, "accel-prof report 1");
+	if (!opt->view)
+		verdict_json(j, v->s);
+	for (size_t i = 0; i < ARRAY_SIZE(views) && !rc; i++) {
+		struct view each = *v;
+		if (opt->view ? &views[i] != opt->view : views[i].make == view_tree)
+			continue;
+		if (!opt->view && views[i].make != view_kernels)
+			each.sort = NULL;
+		rc = json_view(j, &each, &views[i], err);
+	}
+	json_object_end(j);
+	if (!rc)
+		rc = json_finish(j, err);
+	json_free(j);
+	return rc;
+}
+
+static int print_report(const struct report_options *opt, struct analysis *a, struct err *err)
+{
+	CLEANUP(profile_free) struct profile *p = NULL;
+	struct analysis_profile_options what = { .filter = opt->filter };
+	struct analysis_summary s;
+
+	/* Only the tree gets shorter by folding; the others go by single frames. */
+	what.full = opt->full || !opt->view || opt->view->make != view_tree;
+	int rc = analysis_profile(a, &what, &p, err);
+	if (rc < 0)
+		return rc;
+	rc = analysis_summarize(a, &opt->filter, &s, err);
+	if (rc < 0)
+		return rc;
+	struct view v = { .a = a, .p = p, .s = &s, .filter = &opt->filter, .sort = opt->sort };
+	if (opt->format == FORMAT_JSON)
+		rc = write_json(opt, &v, err);
+	else if (opt->format == FORMAT_CSV)
+		rc = write_csv(opt, &v, err);
+	else
+		rc = print_text(opt, &v, err);
+	analysis_summary_release(&s);
+	return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[FILE]",
+		.doc = "Show where the time of a program and its accelerators went.",
+	};
+	struct report_options opt = { .path = NULL };
+	CLEANUP(analysis_free) struct analysis *a = NULL;
+	struct input *in = NULL;
+	struct err err = { "" };
+
+	options_parse(&argp, argc, argv, &opt);
+	if (input_open(&in, opt.path, &err) < 0)
+		return tell_error(&err);
+	int rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
+	rc = rc < 0 ? rc : print_report(&opt, a, &err);
+	int status = rc < 0 ? tell_error(&err) : CMD_OK;
+	if (fflush(stdout) != 0)
+		status = CMD_FAILED; /* tell_at_exit() says why */
+	analysis_free(TAKE(a));      /* before the reader, whose strings it shows */
+	return input_close(in, status);
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verdict.h"
+
+#include "base/cleanup.h"
+#include "capture/field.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define INDENT "            "
+
+static const struct {
+	const char *title, *key;
+} verdicts[] = {
+	[VERDICT_NONE] = { "NO DEVICE TIME", "none" },
+	[VERDICT_KERNEL] = { "KERNEL-BOUND", "kernel" },
+	[VERDICT_HOST] = { "HOST-BOUND", "host" },
+	[VERDICT_LAUNCH] = { "LAUNCH-BOUND", "launch" },
+	[VERDICT_COPY] = { "COPY-BOUND", "copy" },
+	[VERDICT_COMMUNICATION] = { "COMMUNICATION-BOUND", "communication" },
+	[VERDICT_UNKNOWN] = { "UNKNOWN", "unknown" },
+};
+
+const char *verdict_title(enum verdict verdict)
+{
+	return verdicts[verdict].title;
+}
+
+const char *verdict_key(enum verdict verdict)
+{
+	return verdicts[verdict].key;
+}
+
+const char *view_device_word(const struct analysis_summary *s)
+{
+	static const char *const gpus[] = { "cuda", "hip", "levelzero", "xpu", "gpu" };
+	for (size_t i = 0; i < s->device_count; i++) {
+		bool is_gpu = false;
+		for (size_t k = 0; k < ARRAY_SIZE(gpus); k++)
+			is_gpu |= !strcasecmp(s->devices[i].runtime, gpus[k]);
+		if (!is_gpu)
+			return "device";
+	}
+	return s->device_count ? "GPU" : "device";
+}
+
+int view_check_sort(const char *sort, const char *const *keys, size_t count, struct err *err)
+{
+	struct strbuf list = { 0 };
+	if (!sort)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(sort, keys[i]))
+			return 0;
+		strbuf_printf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " and ", keys[i]);
+	}
+	int rc = err_set(err, -EINVAL, "cannot sort by '%s'; %s are possible", sort,
+			 strbuf_text(&list));
+	strbuf_release(&list);
+	return rc;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static uint64_t window_of(const struct analysis_summary *s)
+{
+	uint64_t all = 0;
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
+		all += s->all.ns[i];
+	return all;
+}
+
+/* "0.309 of 4.426 ms": both in the unit of the larger. */
+static void add_part_of(struct strbuf *out, uint64_t part, uint64_t whole)
+{
+	static const struct {
+		double factor;
+		const char *name;
+	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+	size_t i = 0;
+	while (i < 3 && (double)whole < units[i].factor)
+		i++;
+	int decimals = i == 3 ? 0 : 3;
+	strbuf_printf(out, "%.*f of %.*f %s", decimals, (double)part / units[i].factor, decimals,
+		      (double)whole / units[i].factor, units[i].name);
+}
+
+static void add_plural(struct strbuf *out, uint64_t count, const char *word)
+{
+	text_count(out, count);
+	strbuf_printf(out, " %s%s", word, count == 1 ? "" : "s");
+}
+
+static void add_devices(struct strbuf *out, const struct analysis_summary *s)
+{
+	const char *word = view_device_word(s);
+	if (s->device_count != 1) {
+		strbuf_printf(out, "%zu %ss", s->device_count, word);
+		return;
+	}
+	strbuf_printf(out, "%s %" PRIu32, word, s->devices[0].index);
+	if (*s->devices[0].name)
+		strbuf_printf(out, " (%s)", s->devices[0].name);
+}
+
+static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
+{
+	uint64_t window = window_of(s), busy = s->all.ns[ACCOUNT_BUSY];
+
+	strbuf_printf(out, "%s  ", verdict_title(s->verdict));
+	add_devices(out, s);
+	strbuf_printf(out, " busy %.1f %%", percent(busy, window));
+	if (s->is_window_of_steps && s->steps == 1)
+		strbuf_printf(out, " of %s", s->step_name);
+	else if (s->is_window_of_steps)
+		strbuf_printf(out, " of %" PRIu64 " steps", s->steps);
+	strbuf_puts(out, ": ");
+	add_part_of(out, busy, window);
+	strbuf_puts(out, "; ");
+	add_plural(out, s->all.ops, "device op");
+	strbuf_putc(out, '\n');
+}
+
+static void add_queueing(struct strbuf *out, const struct analysis_summary *s)
+{
+	const struct device_summary *d = &s->all;
+	if (d->started_idle == d->ops && d->ops > 1) {
+		strbuf_puts(out, "All ");
+		text_count(out, d->ops);
+	} else {
+		text_count(out, d->started_idle);
+		strbuf_puts(out, " of ");
+		text_count(out, d->ops);
+	}
+	strbuf_printf(out, " op%s started on an idle %s; ", d->ops == 1 ? "" : "s",
+		      view_device_word(s));
+	if (d->queued)
+		text_count(out, d->queued);
+	else
+		strbuf_puts(out, "none");
+	strbuf_printf(out, " %s queued.", d->queued > 1 ? "were" : "was");
+}
+
+/* What the verdict means for what to do next, with its number. */
+static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
+{
+	const struct device_summary *d = &s->all;
+	uint64_t window = window_of(s);
+	uint64_t kernels = d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns;
+
+	switch (s->verdict) {
+	case VERDICT_HOST:
+	case VERDICT_LAUNCH:
+		strbuf_printf(out, " Faster kernels can gain at most %.1f %%.",
+			      percent(kernels, window));
+		break;
+	case VERDICT_KERNEL:
+		strbuf_printf(out, " A faster host can gain at most %.1f %%.",
+			      percent(window - d->ns[ACCOUNT_BUSY], window));
+		break;
+	case VERDICT_COPY:
+		strbuf_printf(out, " Copies take %.1f %%, kernels %.1f %%.",
+			      percent(d->copy_ns + d->ns[ACCOUNT_COPY], window),
+			      percent(kernels, window));
+		break;
+	case VERDICT_COMMUNICATION:
+		strbuf_printf(out,
+			      " Communication takes %.1f %%, waiting included; kernels %.1f %%.",
+			      percent(d->collective_ns, window), percent(kernels, window));
+		break;
+	case VERDICT_UNKNOWN:
+		strbuf_printf(out, " For %.1f %% it is not known who launched the next work.",
+			      percent(d->ns[ACCOUNT_UNKNOWN], window));
+		break;
+	case VERDICT_NONE:
+		break;
+	}
+}
+
+void verdict_lines(struct strbuf *out, const struct view *v)
+{
+	if (!v->s->device_count)
+		return;
+	add_first_line(out, v->s);
+	strbuf_puts(out, INDENT);
+	add_queueing(out, v->s);
+	add_meaning(out, v->s);
+	strbuf_putc(out, '\n');
+}
+
+/* ---- trust ---- */
+
+struct trust {
+	struct strbuf *out;
+	unsigned width, line, column;
+	bool is_full;
+};
+
+/* Put one more statement on the two lines; what has no room is left to the quality view. */
+static void trust_add(struct trust *t, const struct strbuf *text)
+{
+	size_t size = text->len + 2;
+	if (t->is_full || !text->len)
+		return;
+	if (t->column + size > t->width && t->column > strlen(INDENT)) {
+		if (t->line == 2 || strlen(INDENT) + size > t->width) {
+			t->is_full = true;
+			return;
+		}
+		strbuf_puts(t->out, ",\n" INDENT);
+		t->line++;
+		t->column = (unsigned)strlen(INDENT);
+	} else if (t->column > strlen(INDENT)) {
+		strbuf_puts(t->out, ", ");
+		t->column += 2;
+	}
+	strbuf_add(t->out, text->data, text->len);
+	t->column += (unsigned)text->len;
+}
+
+static void trust_samples(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < s->lost_count; i++) {
+		if (!strcmp(s->lost[i].what, "cpu-sample"))
+			lost += s->lost[i].count;
+	}
+	strbuf_reset(text);
+	if (s->cpu_samples || s->samples || lost) {
+		add_plural(text, s->cpu_samples + s->samples, "sample");
+		strbuf_puts(text, ", ");
+		if (lost)
+			text_count(text, lost);
+		else
+			strbuf_puts(text, "none");
+		strbuf_puts(text, " lost");
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	for (size_t i = 0; i < s->lost_count; i++) {
+		if (!strcmp(s->lost[i].what, "cpu-sample") || !s->lost[i].count)
+			continue;
+		strbuf_printf(text, "%slost %s: ", text->len ? ", " : "", s->lost[i].what);
+		text_count(text, s->lost[i].count);
+	}
+	trust_add(t, text);
+}
+
+static void trust_stacks(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	uint64_t all = s->cpu_samples + s->launches;
+	uint32_t most = 0;
+
+	strbuf_reset(text);
+	if (all) {
+		strbuf_printf(text, "stacks whole %.1f %%",
+			      percent(s->cpu_rooted + s->launches_rooted, all));
+		for (uint32_t i = 1; i < STACK_CAUSE_COUNT; i++) {
+			if (s->cpu_by_cause[i] > s->cpu_by_cause[most])
+				most = i;
+		}
+		const char *name = most ? stack_cause_name(most) : NULL;
+		if (name)
+			strbuf_printf(text, " (else mostly %s)", name);
+	}
+	trust_add(t, text);
+}
+
+static void trust_device(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	const struct {
+		const char *rule;
+		uint64_t samples;
+	} rules[] = {
+		{ "id", s->by_correlation },
+		{ "time", s->by_overlap },
+		{ "launches", s->by_launches },
+		{ "nobody", s->by_nobody },
+	};
+	strbuf_reset(text);
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (!rules[i].samples)
+			continue;
+		strbuf_printf(text, "%s %s %.1f %%", text->len ? "," : "device samples by",
+			      rules[i].rule, percent(rules[i].samples, s->samples));
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->ops) {
+		strbuf_puts(text, "linked ");
+		text_count(text, s->ops_linked);
+		strbuf_putc(text, '/');
+		text_count(text, s->ops);
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->ops && s->has_python) {
+		strbuf_puts(text, "under Python ");
+		text_count(text, s->ops_under_python);
+		strbuf_putc(text, '/');
+		text_count(text, s->ops);
+	}
+	trust_add(t, text);
+}
+
+static void trust_window(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	strbuf_reset(text);
+	if (s->launches_replayed || (s->ops && !s->cpu_samples)) {
+		strbuf_puts(text, "graph replay ");
+		text_count(text, s->launches_replayed);
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->launches_before || (s->ops && !s->cpu_samples)) {
+		strbuf_puts(text, "before window ");
+		text_count(text, s->launches_before);
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->all.clipped) {
+		add_plural(text, s->all.clipped, "span");
+		strbuf_puts(text, " clipped");
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->is_window_of_steps && s->steps == 1)
+		strbuf_puts(text, "1 step, no spread");
+	trust_add(t, text);
+}
+
+static void trust_missing(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	for (size_t i = 0; i < s->missing_count; i++) {
+		strbuf_reset(text);
+		strbuf_printf(text, "no %s (%s)", s->missing[i].key, s->missing[i].value);
+		/* The reason is in the quality view when the line has no room for it. */
+		if (strlen(INDENT) + text->len > t->width ||
+		    (t->line == 2 && t->column + text->len + 2 > t->width)) {
+			strbuf_reset(text);
+			strbuf_printf(text, "no %s", s->missing[i].key);
+		}
+		trust_add(t, text);
+	}
+}
+
+void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
+{
+	struct strbuf text = { 0 };
+	struct trust t = {
+		.out = out,
+		.width = width ? width : UINT32_MAX / 2,
+		.line = 1,
+		.column = (unsigned)strlen(INDENT),
+	};
+
+	strbuf_puts(out, "trust       ");
+	trust_samples(&t, v->s, &text);
+	trust_stacks(&t, v->s, &text);
+	trust_device(&t, v->s, &text);
+	trust_window(&t, v->s, &text);
+	trust_missing(&t, v->s, &text);
+	if (t.column == strlen(INDENT))
+		strbuf_puts(out, "nothing was recorded");
+	strbuf_putc(out, '\n');
+	strbuf_release(&text);
+}
+
+/* ---- JSON ---- */
+
+static void json_state(struct json *j, const struct device_summary *d)
+{
+	static const char *const keys[ACCOUNT_STATE_COUNT] = {
+		[ACCOUNT_BUSY] = "busy_ns",
+		[ACCOUNT_LATE] = "idle_host_late_ns",
+		[ACCOUNT_FLIGHT] = "idle_launch_in_flight_ns",
+		[ACCOUNT_SYNC] = "idle_sync_ns",
+		[ACCOUNT_COPY] = "idle_copy_ns",
+		[ACCOUNT_BLOCKED] = "idle_blocked_ns",
+		[ACCOUNT_BEFORE] = "idle_before_first_ns",
+		[ACCOUNT_AFTER] = "idle_after_last_ns",
+		[ACCOUNT_UNKNOWN] = "idle_unknown_ns",
+	};
+	uint64_t window = 0;
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++) {
+		json_key(j, keys[i]);
+		json_number(j, d->ns[i]);
+		window += d->ns[i];
+	}
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "window_ns", window },
+		{ "busy_copy_ns", d->copy_ns },
+		{ "busy_communication_ns", d->collective_ns },
+		{ "ops", d->ops },
+		{ "ops_clipped", d->clipped },
+		{ "ops_started_idle", d->started_idle },
+		{ "ops_queued", d->queued },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		json_key(j, numbers[i].key);
+		json_number(j, numbers[i].value);
+	}
+}
+
+void verdict_json(struct json *j, const struct analysis_summary *s)
+{
+	json_key(j, "verdict");
+	json_text(j, verdict_key(s->verdict));
+	json_key(j, "source");
+	json_text(j, s->source);
+	json_key(j, "steps");
+	json_number(j, s->is_window_of_steps ? s->steps : 0);
+	json_key(j, "devices");
+	json_array(j);
+	for (size_t i = 0; i < s->device_count; i++) {
+		json_object(j);
+		json_key(j, "index");
+		json_number(j, s->devices[i].index);
+		json_key(j, "name");
+		json_text(j, s->devices[i].name);
+		json_key(j, "runtime");
+		json_text(j, s->devices[i].runtime);
+		json_state(j, &s->devices[i]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}

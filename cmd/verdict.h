@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `report` says before its first table, in words. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "cmd/view.h"
+#include "export/json.h"
+
+/* "HOST-BOUND", "host": in text, and in JSON. */
+const char *verdict_title(enum verdict verdict);
+const char *verdict_key(enum verdict verdict);
+
+/* Two lines and a blank one; nothing when the capture has no device time. */
+void verdict_lines(struct strbuf *out, const struct view *v);
+/* The two lines that begin with "trust". */
+void trust_lines(struct strbuf *out, const struct view *v, unsigned width);
+/* The same as values of an object that the caller has opened. */
+void verdict_json(struct json *j, const struct analysis_summary *s);

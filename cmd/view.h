@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of `report`, each made from the profile and the summary. Knows no file and no option. */
+#pragma once
+
+#include "analyze/summary.h"
+#include "export/sheet.h"
+#include "profile/profile.h"
+
+struct view {
+	struct analysis *a;
+	const struct profile *p; /* every metric with data */
+	const struct analysis_summary *s;
+	const struct analysis_filter *filter;
+	const char *sort; /* key of a column; NULL: the view's own order */
+	size_t limit;     /* rows; the rest is summed up in one */
+};
+
+/*
+ * Fill @t, which the caller releases whatever is returned. -EINVAL, with a text, when there is no
+ * such column to sort by or nothing to show.
+ */
+int view_kernels(struct sheet *t, const struct view *v, struct err *err);
+int view_functions(struct sheet *t, const struct view *v, struct err *err);
+int view_tree(struct sheet *t, const struct view *v, struct err *err);
+int view_processes(struct sheet *t, const struct view *v, struct err *err);
+int view_quality(struct sheet *t, const struct view *v, struct err *err);
+
+/* Where the devices' time goes, and what the host did while they were idle; without limits. */
+int view_where(struct sheet *t, const struct view *v, struct err *err);
+int view_idle_host(struct sheet *t, const struct view *v, struct err *err);
+
+/* "GPU" or "device": what to call what the summary is about. */
+const char *view_device_word(const struct analysis_summary *s);
+/* -EINVAL with the columns that can be sorted by. */
+int view_check_sort(const char *sort, const char *const *keys, size_t count, struct err *err);

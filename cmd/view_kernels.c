@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels and copies, and the host code that launched each. */
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "cmd/view.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+enum {
+	NAME,
+	TIME,
+	SHARE,
+	LAUNCHES,
+	MEAN,
+	SAMPLES,
+	SAMPLES_SHARE,
+	COLUMN_COUNT
+};
+
+static const struct sheet_column columns[] = {
+	[NAME] = { "kernel", "KERNEL", SHEET_TEXT, 24 },
+	[TIME] = { "device_time_ns", "time", SHEET_NS, 0 },
+	[SHARE] = { "device_time_share", "%", SHEET_SHARE, 0 },
+	[LAUNCHES] = { "launches", "launches", SHEET_COUNT, 0 },
+	[MEAN] = { "mean_ns", "mean", SHEET_DURATION, 0 },
+	[SAMPLES] = { "samples", "samples", SHEET_COUNT, 0 },
+	[SAMPLES_SHARE] = { "samples_share", "%", SHEET_SHARE, 0 },
+};
+
+static const char *const sort_keys[] = { "time", "launches", "mean", "samples", "name" };
+
+/* How many of a kernel's launching paths are shown, and from which share on. */
+#define CALLERS_MAX  3
+#define CALLER_LEAST 5 /* percent */
+/* How many frames of such a path. */
+#define CALLER_FRAMES 3
+
+struct caller {
+	uint32_t kernel; /* frame */
+	uint32_t node;   /* of the host code */
+	uint64_t weight;
+};
+
+struct kernel_row {
+	uint32_t frame;
+	uint64_t time_ns, launches, samples;
+};
+
+struct kernels {
+	const struct profile *p;
+	int time, launches, samples; /* metrics; negative: not there */
+	VEC(struct kernel_row) rows;
+	VEC(struct caller) callers; /* by kernel, then weight */
+	uint64_t all_time_ns, all_samples;
+	bool many_processes;
+};
+
+static uint64_t self(const struct profile *p, uint32_t node, int metric)
+{
+	return metric < 0 ? 0 : profile_self(p, node, metric);
+}
+
+static uint64_t total(const struct profile *p, uint32_t node, int metric)
+{
+	return metric < 0 ? 0 : profile_total(p, node, metric);
+}
+
+static int compare_callers(const void *a, const void *b)
+{
+	const struct caller *x = a, *y = b;
+	if (x->kernel != y->kernel)
+		return x->kernel < y->kernel ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* One row for each kernel, one caller for each of its nodes. */
+static int kernels_collect(struct kernels *k)
+{
+	CLEANUP_FREE size_t *row_of = calloc(profile_frame_count(k->p), sizeof(*row_of));
+	if (!row_of)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < profile_node_count(k->p); n++) {
+		struct profile_node node = profile_node(k->p, n);
+		if (profile_frame_get(k->p, node.frame).kind != FRAME_KERNEL)
+			continue;
+		if (!row_of[node.frame]) {
+			if (vec_push(&k->rows, (struct kernel_row){ .frame = node.frame }) < 0)
+				return -ENOMEM;
+			row_of[node.frame] = k->rows.len;
+		}
+		struct kernel_row *row = &k->rows.data[row_of[node.frame] - 1];
+		uint64_t time_ns = self(k->p, n, k->time), samples = total(k->p, n, k->samples);
+		uint64_t launches = self(k->p, n, k->launches);
+		row->time_ns += time_ns;
+		row->launches += launches;
+		row->samples += samples;
+		k->all_time_ns += time_ns;
+		k->all_samples += samples;
+		struct caller caller = {
+			.kernel = node.frame,
+			.node = profile_node(k->p, node.parent).parent,
+			.weight = k->time >= 0       ? time_ns
+				  : k->launches >= 0 ? launches
+						     : samples,
+		};
+		if (vec_push(&k->callers, caller) < 0)
+			return -ENOMEM;
+	}
+	if (k->callers.len)
+		qsort(k->callers.data, k->callers.len, sizeof(*k->callers.data), compare_callers);
+	return 0;
+}
+
+struct sorting {
+	const struct kernels *k;
+	const char *sort;
+};
+
+static uint64_t mean_of(const struct kernel_row *r)
+{
+	return r->launches ? r->time_ns / r->launches : 0;
+}
+
+static int compare_rows(const void *a, const void *b, void *data)
+{
+	const struct kernel_row *x = a, *y = b;
+	const struct sorting *s = data;
+	const uint64_t keys[][2] = {
+		{ x->time_ns, y->time_ns },
+		{ x->launches, y->launches },
+		{ mean_of(x), mean_of(y) },
+		{ x->samples, y->samples },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!strcmp(s->sort, sort_keys[i]) && keys[i][0] != keys[i][1])
+			return keys[i][0] > keys[i][1] ? -1 : 1;
+	}
+	if (strcmp(s->sort, "name")) {
+		/* Whatever is asked for, equal ones stand in the order of what tells most. */
+		static const size_t order[] = { 0, 3, 1 };
+		for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+			if (keys[order[i]][0] != keys[order[i]][1])
+				return keys[order[i]][0] > keys[order[i]][1] ? -1 : 1;
+		}
+	}
+	return strcmp(profile_frame_get(s->k->p, x->frame).name,
+		      profile_frame_get(s->k->p, y->frame).name);
+}
+
+/* ---- who launched it ---- */
+
+static bool is_host_code(const struct frame *f)
+{
+	return f->kind == FRAME_PYTHON || f->kind == FRAME_CXX || f->kind == FRAME_NATIVE;
+}
+
+static bool is_own_code(const struct frame *f)
+{
+	return f->class == FRAME_CLASS_OWN || f->class == FRAME_CLASS_MODEL;
+}
+
+/* Whether somebody's own code is on the path; if not, any host code has to do. */
+static bool has_own_code(const struct profile *p, uint32_t node)
+{
+	for (; node != PROFILE_NONE; node = profile_node(p, node).parent) {
+		struct frame f = profile_frame_get(p, profile_node(p, node).frame);
+		if (is_own_code(&f))
+			return true;
+	}
+	return false;
+}
+
+static bool is_shown(const struct frame *f, bool own_only)
+{
+	if (f->kind == FRAME_MISSING)
+		return strcmp(f->name, "[truncated]") != 0;
+	return is_host_code(f) && (!own_only || is_own_code(f));
+}
+
+/* "BertSelfAttention" of "BertSelfAttention_0", how torch.profiler calls a module; else empty. */
+static struct span module_name(const struct frame *f)
+{
+	size_t size = strlen(f->name), digits = 0;
+	if (f->kind != FRAME_SCOPE)
+		return span_of("", 0);
+	while (digits < size && isdigit((unsigned char)f->name[size - digits - 1]))
+		digits++;
+	if (!digits || size < digits + 2 || f->name[size - digits - 1] != '_')
+		return span_of("", 0);
+	return span_of(f->name, size - digits - 1);
+}
+
+/*
+ * "launch < run < main": the frames nearest to the launch of the code that somebody can change. A
+ * method of a module, of which Python knows only "forward", gets the module's name before it.
+ */
+static int caller_text(const struct kernels *k, uint32_t node, struct strbuf *ret)
+{
+	bool own_only = has_own_code(k->p, node), is_qualified = true;
+	const char *names[CALLER_FRAMES], *process = NULL;
+	struct span modules[CALLER_FRAMES];
+	size_t count = 0;
+
+	for (uint32_t n = node; n != PROFILE_NONE; n = profile_node(k->p, n).parent) {
+		struct frame f = profile_frame_get(k->p, profile_node(k->p, n).frame);
+		struct span module = module_name(&f);
+		if (f.kind == FRAME_PROCESS) {
+			process = f.name;
+		} else if (module.size && !is_qualified) {
+			modules[count - 1] = module;
+			is_qualified = true;
+		} else if (is_shown(&f, own_only) && count < CALLER_FRAMES) {
+			modules[count] = span_of("", 0);
+			names[count++] = strncmp(f.name, "py::", 4) ? f.name : f.name + 4;
+			is_qualified = f.kind != FRAME_PYTHON;
+		} else if (is_shown(&f, own_only)) {
+			is_qualified = true; /* what comes now is of a frame that is not shown */
+		}
+	}
+	strbuf_reset(ret);
+	for (size_t i = 0; i < count; i++) {
+		strbuf_puts(ret, i ? " < " : "");
+		strbuf_add(ret, modules[i].data, modules[i].size);
+		strbuf_printf(ret, "%s%s", modules[i].size ? "." : "", names[i]);
+	}
+	if (process && (k->many_processes || !count))
+		strbuf_printf(ret, "%s%s", count ? " < " : "", process);
+	return strbuf_finish(ret);
+}
+
+struct caller_sum {
+	uint32_t text;
+	uint64_t weight;
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct caller_sum *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* The first of a kernel's callers. */
+static size_t callers_first(const struct kernels *k, uint32_t kernel)
+{
+	size_t low = 0, high = k->callers.len;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (k->callers.data[mid].kernel < kernel)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Nodes that read the same are one caller. */
+static int callers_sum(const struct kernels *k, uint32_t kernel, struct strtab *texts,
+		       struct caller_sum **ret, size_t *ret_count)
+{
+	VEC(struct caller_sum) sums = { 0 };
+	struct hash by_text = { 0 };
+	struct strbuf text = { 0 };
+	int rc = 0;
+
+	for (size_t i = callers_first(k, kernel); i < k->callers.len && rc == 0; i++) {
+		const struct caller *c = &k->callers.data[i];
+		uint32_t number = 0;
+		if (c->kernel != kernel)
+			break;
+		rc = caller_text(k, c->node, &text);
+		if (rc == 0)
+			rc = strtab_add(texts, strbuf_text(&text), &number);
+		const uint64_t *known = hash_get(&by_text, number);
+		if (known)
+			sums.data[*known].weight += c->weight;
+		else if (rc == 0 && (rc = hash_set(&by_text, number, sums.len)) == 0)
+			rc = vec_push(&sums, (struct caller_sum){ number, c->weight });
+	}
+	strbuf_release(&text);
+	hash_release(&by_text);
+	if (rc < 0) {
+		vec_release(&sums);
+		return rc;
+	}
+	if (sums.len)
+		qsort(sums.data, sums.len, sizeof(*sums.data), compare_sums);
+	*ret = sums.data;
+	*ret_count = sums.len;
+	return 0;
+}
+
+static int add_callers(struct sheet *t, const struct kernels *k, uint32_t kernel)
+{
+	CLEANUP_FREE struct caller_sum *sums = NULL;
+	struct strtab texts = { 0 };
+	size_t count = 0, shown = 0;
+	uint64_t all = 0;
+	char more[64];
+
+	int rc = callers_sum(k, kernel, &texts, &sums, &count);
+	for (size_t i = 0; i < count; i++)
+		all += sums[i].weight;
+	for (; shown < count && shown < CALLERS_MAX; shown++) {
+		if (shown && (double)sums[shown].weight * 100 < (double)all * CALLER_LEAST)
+			break;
+		const char *text = strtab_text(&texts, sums[shown].text);
+		if (count == 1)
+			sheet_note(t, text);
+		else
+			sheet_note_share(t, sums[shown].weight, all, text);
+	}
+	if (shown < count) {
+		snprintf(more, sizeof(more), "and %zu more caller%s", count - shown,
+			 count - shown == 1 ? "" : "s");
+		sheet_note(t, more);
+	}
+	strtab_release(&texts);
+	return rc;
+}
+
+/* ---- the table ---- */
+
+static void add_numbers(struct sheet *t, const struct kernels *k, const struct kernel_row *r)
+{
+	if (k->time >= 0) {
+		sheet_number(t, TIME, r->time_ns);
+		sheet_share(t, SHARE, r->time_ns, k->all_time_ns);
+	}
+	if (k->launches >= 0)
+		sheet_number(t, LAUNCHES, r->launches);
+	if (k->time >= 0 && r->launches)
+		sheet_number(t, MEAN, mean_of(r));
+	if (k->samples >= 0) {
+		sheet_number(t, SAMPLES, r->samples);
+		sheet_share(t, SAMPLES_SHARE, r->samples, k->all_samples);
+	}
+}
+
+static int add_rows(struct sheet *t, const struct kernels *k, size_t limit)
+{
+	struct kernel_row rest = { 0 };
+	char text[64];
+	/* One row that says "1 more" takes as much room as what it hides. */
+	size_t shown = k->rows.len <= limit + 1 ? k->rows.len : limit;
+
+	for (size_t i = 0; i < k->rows.len; i++) {
+		const struct kernel_row *r = &k->rows.data[i];
+		if (i >= shown) {
+			rest.time_ns += r->time_ns;
+			rest.launches += r->launches;
+			rest.samples += r->samples;
+			continue;
+		}
+		sheet_row(t);
+		sheet_text(t, NAME, profile_frame_get(k->p, r->frame).name);
+		add_numbers(t, k, r);
+		if (add_callers(t, k, r->frame) < 0)
+			return -ENOMEM;
+	}
+	if (shown < k->rows.len) {
+		snprintf(text, sizeof(text), "%zu more", k->rows.len - shown);
+		sheet_row(t);
+		sheet_text(t, NAME, text);
+		add_numbers(t, k, &rest);
+	}
+	return 0;
+}
+
+static bool has_many_processes(const struct profile *p)
+{
+	size_t count = 0;
+	uint32_t c = profile_node(p, PROFILE_ROOT).first_child;
+	for (; c != PROFILE_NONE; c = profile_node(p, c).next)
+		count += profile_frame_get(p, profile_node(p, c).frame).kind == FRAME_PROCESS;
+	return count > 1;
+}
+
+int view_kernels(struct sheet *t, const struct view *v, struct err *err)
+{
+	struct kernels k = {
+		.p = v->p,
+		.time = profile_metric_find(v->p, "device-time"),
+		.launches = profile_metric_find(v->p, "launches"),
+		.samples = profile_metric_find(v->p, "device-samples"),
+		.many_processes = has_many_processes(v->p),
+	};
+	struct sorting sorting = { &k, v->sort ? v->sort : "time" };
+
+	sheet_init(t, "kernels", columns, COLUMN_COUNT);
+	t->note_key = "callers";
+	int rc = view_check_sort(v->sort, sort_keys, ARRAY_SIZE(sort_keys), err);
+	if (rc < 0)
+		return rc;
+	rc = kernels_collect(&k);
+	if (rc == 0 && k.rows.len) {
+		qsort_r(k.rows.data, k.rows.len, sizeof(*k.rows.data), compare_rows, &sorting);
+		rc = add_rows(t, &k, v->limit);
+	}
+	vec_release(&k.rows);
+	vec_release(&k.callers);
+	return rc < 0 ? err_set(err, rc, "cannot list kernels") : 0;
+}
