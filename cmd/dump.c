@@ -337,8 +337,10 @@ int cmd_dump(int argc, char **argv)
 	int status = dump_all(reader);
 	if (status != CMD_OK)
 		return status;
-	struct capture_damage damage = capture_reader_damage(reader);
 	fflush(stdout);
+	if (tell_stdout_error() != CMD_OK)
+		return CMD_FAILED;
+	struct capture_damage damage = capture_reader_damage(reader);
 	if (damage.unknown_records)
 		tell("%" PRIu64 " records are of types this version does not know",
 		     damage.unknown_records);

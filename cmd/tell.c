@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,24 +46,27 @@ int tell_usage(const char *fmt, ...)
 	return CMD_USAGE;
 }
 
+/* One mutable word, so that no command can lose the error by flushing stdout without looking. */
+static bool stdout_error_was_told;
+
 int tell_stdout_error(void)
 {
 	if (!ferror(stdout))
 		return CMD_OK;
-	return tell("cannot write to standard output: %s", strerror(errno));
+	if (!stdout_error_was_told)
+		tell("cannot write to standard output: %s", strerror(errno));
+	stdout_error_was_told = true;
+	return CMD_FAILED;
 }
 
 void tell_at_exit(void)
 {
-	/* A command that has told about it leaves the error flag: say nothing twice. */
-	bool was_told = ferror(stdout);
-
-	if (!was_told && fflush(stdout) == 0) {
-		/* Where nothing was written, stdout may as well be closed (>&-). */
-		if (close(STDOUT_FILENO) == 0 || errno == EBADF)
-			return;
-	}
-	if (!was_told)
-		tell("cannot write to standard output: %s", strerror(errno));
+	errno = 0;
+	/* Where nothing was written, stdout may as well be closed (>&-). */
+	if (fflush(stdout) == 0 && !ferror(stdout) && (close(STDOUT_FILENO) == 0 || errno == EBADF))
+		return;
+	if (!stdout_error_was_told)
+		tell("cannot write to standard output%s%s", errno ? ": " : "",
+		     errno ? strerror(errno) : "");
 	_exit(CMD_FAILED);
 }
