@@ -12,7 +12,7 @@
 /* Doubles are copied as they lie in memory. */
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "captures are little endian");
 
-#define ULEB_MAX 10 /* bytes of 64 bits, 7 at a time */
+#define ULEB_MAX ((size_t)10) /* bytes of 64 bits, 7 at a time */
 
 void encoder_release(struct encoder *e)
 {
@@ -50,7 +50,7 @@ size_t encoder_size(const struct encoder *e)
 
 static uint64_t zigzag(uint64_t difference)
 {
-	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+	return difference << 1 ^ (0 - (difference >> 63));
 }
 
 static uint64_t load(const struct field *f, const uint8_t *body)
@@ -109,11 +109,11 @@ static size_t field_bound(const struct field *f, const struct record *rec,
 		memcpy(&bytes, (const uint8_t *)record_body_const(rec) + f->offset, sizeof(bytes));
 		return bytes.size < RECORD_MAX_BYTES ? ULEB_MAX + bytes.size : RECORD_MAX_BYTES + 1;
 	case FIELD_FRAMES:
-		return 3 * ULEB_MAX + (size_t)stack->count * 2 * ULEB_MAX;
+		return 3 * ULEB_MAX + 2 * ULEB_MAX * stack->count;
 	case FIELD_LINES:
 		return rec->symbol.count > SYMBOL_LINES_MAX
 			       ? RECORD_MAX_BYTES + 1
-			       : ULEB_MAX + (size_t)rec->symbol.count * 3 * ULEB_MAX;
+			       : ULEB_MAX + 3 * ULEB_MAX * rec->symbol.count;
 	default:
 		return 3 * ULEB_MAX;
 	}

@@ -15,7 +15,7 @@
 #include <zlib.h>
 
 /* Two counts; for each type its number, a count and a size for each field; each at most 2^21. */
-#define ENCODER_DIRECTORY_MAX ((2 + RECORD_TYPE_COUNT * (2 + RECORD_FIELDS_MAX)) * 3)
+#define ENCODER_DIRECTORY_MAX ((size_t)3 * (2 + RECORD_TYPE_COUNT * (2 + RECORD_FIELDS_MAX)))
 
 /* A stack as it is written: what it adds to one that was written before. */
 struct stack_delta {

@@ -25,6 +25,13 @@
 		.word_count = ARRAY_SIZE(list)                                          \
 	}
 
+/* A pointer and, beside it, `count`. */
+#define FIELD_ARRAY(rec, member, what)                                                  \
+	{                                                                               \
+		.name = #member, .kind = FIELD_##what,                                  \
+		.offset = offsetof(struct record_##rec, member), .size = sizeof(void *) \
+	}
+
 static const struct field header_fields[] = {
 	FIELD(header, time_ns, TIME),       FIELD(header, realtime_ns, UNSIGNED),
 	FIELD(header, tool, STRING),        FIELD(header, source, STRING),
@@ -96,12 +103,12 @@ static const char *const stack_flags[] = { "rooted", "by-table", "by-copy", "by-
 static const struct field stack_fields[] = {
 	FIELD(stack, id, ID),
 	FIELD_WORDS(stack, flags, STACK_FLAGS, stack_flags),
-	FIELD(stack, frames, FRAMES),
+	FIELD_ARRAY(stack, frames, FRAMES),
 };
 
 static const struct field symbol_fields[] = {
-	FIELD(symbol, object, OBJECT), FIELD(symbol, offset, HEX),  FIELD(symbol, start, HEX),
-	FIELD(symbol, size, UNSIGNED), FIELD(symbol, lines, LINES),
+	FIELD(symbol, object, OBJECT), FIELD(symbol, offset, HEX),        FIELD(symbol, start, HEX),
+	FIELD(symbol, size, UNSIGNED), FIELD_ARRAY(symbol, lines, LINES),
 };
 
 static const char *const cpu_sample_flags[] = { "in-kernel", "span" };

@@ -18,7 +18,8 @@ int source_init(struct source *s, int fd, const char *name, struct err *err)
 	int64_t got = stream_need(&s->in, CHUNK_HEADER_BYTES);
 	if (got < 0)
 		return err_set(err, (int)got, "cannot read '%s'", name);
-	if (got < CHUNK_MAGIC_BYTES || memcmp(stream_at(&s->in), chunk_magic, CHUNK_MAGIC_BYTES))
+	if (got < CHUNK_MAGIC_BYTES ||
+	    memcmp(stream_at(&s->in), chunk_magic, CHUNK_MAGIC_BYTES) != 0)
 		return err_set(err, -EBADMSG, "'%s': not an accel-prof capture%s", name,
 			       got ? "" : ", the file is empty");
 	struct chunk_header h;

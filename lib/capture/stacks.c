@@ -63,23 +63,23 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 32;
 }
 
-static uint64_t hash_stack(const struct record_frame *frames, uint32_t count, uint32_t flags)
+static uint64_t hash_stack(const struct record_stack *stack)
 {
-	uint64_t h = hash_pair(count, flags);
-	for (uint32_t i = 0; i < count; i++)
-		h = mix(h, frames[i].offset ^ (uint64_t)frames[i].object << 40);
+	uint64_t h = hash_pair(stack->count, stack->flags);
+	for (uint32_t i = 0; i < stack->count; i++)
+		h = mix(h, stack->frames[i].offset ^ (uint64_t)stack->frames[i].object << 40);
 	return h;
 }
 
 static bool equals(const struct stacks *t, const struct stack_entry *entry,
-		   const struct record_frame *frames, uint32_t count, uint32_t flags)
+		   const struct record_stack *stack)
 {
-	if (entry->flags != flags || stacks_depth(t, entry) != count)
+	if (entry->flags != stack->flags || stacks_depth(t, entry) != stack->count)
 		return false;
 	uint32_t n = entry->leaf;
-	for (uint32_t i = 0; i < count; i++, n = t->nodes.data[n].parent) {
-		if (t->nodes.data[n].object != frames[i].object ||
-		    t->nodes.data[n].offset != frames[i].offset)
+	for (uint32_t i = 0; i < stack->count; i++, n = t->nodes.data[n].parent) {
+		if (t->nodes.data[n].object != stack->frames[i].object ||
+		    t->nodes.data[n].offset != stack->frames[i].offset)
 			return false;
 	}
 	return true;
@@ -117,54 +117,52 @@ static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_f
 }
 
 /* Walk the tree from the root for as long as it knows the frames, then extend it. */
-static int stacks_add(struct stacks *t, const struct record_frame *frames, uint32_t count,
-		      struct record_frame *scratch, uint32_t id, struct stack_delta *ret,
-		      uint32_t *ret_leaf)
+static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t id,
+		      struct record_frame *scratch, struct stack_delta *ret, uint32_t *ret_leaf)
 {
 	struct stack_delta delta = { .frames = scratch };
 	uint32_t node = 0;
 	uint64_t base = 0;
 
-	for (uint32_t i = count; i > 0; i--) {
-		int rc = nodes_intern(t, node, &frames[i - 1], id, &node);
+	for (uint32_t i = stack->count; i > 0; i--) {
+		struct record_frame frame = stack->frames[i - 1];
+		int rc = nodes_intern(t, node, &frame, id, &node);
 		if (rc < 0)
 			return rc;
-		if (!rc) {
-			assert(!delta.count);
-			delta.kept++;
-			delta.parent = t->nodes.data[node].stack;
-			base = frames[i - 1].offset;
+		if (rc > 0) {
+			frame.offset -= base;
+			scratch[delta.count++] = frame;
 			continue;
 		}
-		scratch[delta.count++] =
-			(struct record_frame){ .object = frames[i - 1].object,
-					       .offset = frames[i - 1].offset - base };
+		assert(!delta.count);
+		delta.kept++;
+		delta.parent = t->nodes.data[node].stack;
+		base = frame.offset;
 	}
 	*ret = delta;
 	*ret_leaf = node;
 	return 0;
 }
 
-int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
-		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
-		  struct stack_delta *ret_delta)
+int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
+		  uint32_t *ret_id, struct stack_delta *ret_delta)
 {
-	assert(count <= STACK_FRAMES_MAX);
-	uint64_t key = hash_stack(frames, count, flags);
+	assert(stack->count <= STACK_FRAMES_MAX);
+	uint64_t key = hash_stack(stack);
 	uint64_t *found;
 
 	for (; (found = hash_get(&t->by_stack, key)); key++) {
 		const struct stack_entry *entry = stacks_get(t, (uint32_t)*found);
 		assert(entry);
-		if (equals(t, entry, frames, count, flags)) {
+		if (equals(t, entry, stack)) {
 			*ret_id = (uint32_t)*found;
 			return 0;
 		}
 	}
 
-	struct stack_entry entry = { .flags = flags, .is_known = true };
+	struct stack_entry entry = { .flags = stack->flags, .is_known = true };
 	uint32_t id = t->first + (uint32_t)t->entries.len;
-	int rc = stacks_add(t, frames, count, scratch, id, ret_delta, &entry.leaf);
+	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
 		return rc;
 	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)

@@ -59,12 +59,11 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
 		   struct record_frame *ret);
 
 /*
- * The number of a stack (leaf first, at most STACK_FRAMES_MAX frames). When it is new, 1 and in
- * @ret_delta how to write it, its frames in @scratch; when it is known, 0. Negative: -ENOMEM.
+ * The number of a stack (at most STACK_FRAMES_MAX frames; its id is ignored). When it is new, 1 and
+ * in @ret_delta how to write it, its frames in @scratch; when it is known, 0. Negative: -ENOMEM.
  */
-int stacks_intern(struct stacks *t, const struct record_frame *frames, uint32_t count,
-		  uint32_t flags, struct record_frame *scratch, uint32_t *ret_id,
-		  struct stack_delta *ret_delta);
+int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
+		  uint32_t *ret_id, struct stack_delta *ret_delta);
 
 /*
  * Add a stack as it was read. 1; 0 when that number is known; -EBADMSG when it cannot be a stack

@@ -265,7 +265,8 @@ static int intern_stack(struct capture_writer *w, const struct record_frame *fra
 {
 	struct stack_delta delta;
 	uint32_t id;
-	int rc = stacks_intern(&w->stacks, frames, count, flags, w->frames, &id, &delta);
+	const struct record_stack stack = { .flags = flags, .count = count, .frames = frames };
+	int rc = stacks_intern(&w->stacks, &stack, w->frames, &id, &delta);
 	if (rc < 0)
 		return writer_fail(w, rc);
 	if (rc > 0) {

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "capture/capture_test.h"
+#include "capture/chunk.h"
 #include "capture/field.h"
 
 #include <errno.h>
@@ -356,6 +357,65 @@ static void test_epochs(void **state)
 	scratch_close(&c);
 }
 
+/* Chunks that start an epoch, by their headers. */
+static unsigned count_epochs(int fd)
+{
+	uint8_t header[CHUNK_HEADER_BYTES];
+	struct chunk_header h;
+	unsigned epochs = 0;
+	off_t at = 0;
+
+	for (; pread(fd, header, sizeof(header), at) == sizeof(header);
+	     at += CHUNK_HEADER_BYTES + h.stored_bytes) {
+		assert_int_equal(chunk_header_unpack(header, &h), 0);
+		epochs += h.flags & CHUNK_STARTS_EPOCH;
+	}
+	return epochs;
+}
+
+/* The sizes that FORMAT.md tells: 64 MiB of anything, or 524,288 frames. */
+static void test_real_epochs(void **state)
+{
+	(void)state;
+	enum {
+		CODE = 65 << 20,
+		STACKS = 600000
+	};
+	struct scratch_capture c;
+	struct record_code_object code = { .id = 1, .kind = CODE_OBJECT_SOURCE };
+	struct record_object o = { .kind = OBJECT_ANON };
+	CLEANUP_FREE uint8_t *zeros = calloc(1, CODE);
+	struct record rec;
+	uint32_t object, id, stacks = 0;
+	uint64_t got = 0;
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_code_object(c.w, &code, zeros, CODE), 0);
+	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
+	for (uint64_t i = 0; i < STACKS; i++) {
+		struct record_frame frame = { object, i * 16 };
+		assert_int_equal(capture_writer_stack(c.w, &frame, 1, 0, &id), 0);
+		assert_int_equal(id, i + 1);
+	}
+	rec = (struct record){ .type = RECORD_END };
+	assert_int_equal(capture_writer_put(c.w, &rec), 0);
+	scratch_read(&c);
+	assert_int_equal(count_epochs(c.fd), 3);
+	while (capture_reader_next(c.r, &rec, NULL) > 0) {
+		if (rec.type == RECORD_CODE_OBJECT)
+			got += rec.code_object.part.size;
+		if (rec.type == RECORD_STACK) {
+			assert_int_equal(rec.stack.id, stacks + 1);
+			assert_int_equal(rec.stack.frames[0].offset, stacks * 16);
+			stacks++;
+		}
+	}
+	assert_int_equal(got, CODE);
+	assert_int_equal(stacks, STACKS);
+	assert_string_equal(capture_reader_damage(c.r).text, "");
+	scratch_close(&c);
+}
+
 /* ---- long things ---- */
 
 static void test_long_string_is_cut(void **state)
@@ -429,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_endless_recursion_is_cut_at_the_root),
 		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_real_epochs),
 		cmocka_unit_test(test_long_string_is_cut),
 		cmocka_unit_test(test_code_object_in_parts),
 	};
