@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accel-prof dump: every record as a line of text, from the table of fields. */
-#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -325,24 +324,20 @@ int cmd_dump(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "[FILE]",
-		.doc = "Show the records of a capture as text, one a line.",
+		.doc = "Show the records of a capture, or of a trace that can be imported, as text, "
+		       "one a line.",
 	};
 	struct dump_options opt = { .path = NULL };
-	CLEANUP(capture_reader_free) struct capture_reader *reader = NULL;
+	struct input *in = NULL;
 	struct err err;
 
 	options_parse(&argp, argc, argv, &opt);
-	if (capture_reader_open(&reader, opt.path ? opt.path : INPUT_DEFAULT, &err) < 0)
+	if (input_open(&in, opt.path, &err) < 0)
 		return tell_error(&err);
-	int status = dump_all(reader);
-	if (status != CMD_OK)
-		return status;
+	int status = dump_all(in->reader);
+	/* Before what is said on stderr, and not lost behind it. */
 	fflush(stdout);
-	if (tell_stdout_error() != CMD_OK)
-		return CMD_FAILED;
-	struct capture_damage damage = capture_reader_damage(reader);
-	if (damage.unknown_records)
-		tell("%" PRIu64 " records are of types this version does not know",
-		     damage.unknown_records);
-	return damage.text[0] ? tell("%s", damage.text) : CMD_OK;
+	if (status == CMD_OK)
+		status = tell_stdout_error();
+	return input_close(in, status);
 }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -109,6 +110,9 @@ int input_close(struct input *in, int status)
 	if (!in)
 		return status;
 	struct capture_damage damage = capture_reader_damage(in->reader);
+	if (damage.unknown_records)
+		tell("%" PRIu64 " records are of types that this version does not know",
+		     damage.unknown_records);
 	if (damage.text[0]) {
 		tell("%s", damage.text);
 		status = status == CMD_OK ? CMD_FAILED : status;

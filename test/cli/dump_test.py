@@ -58,7 +58,14 @@ class Dump(unittest.TestCase):
     def test_foreign_file(self):
         done = self.dump_bytes(b'hello')
         self.assertEqual((done.returncode, done.stdout), (1, ''))
-        self.assertEqual(done.stderr, f"accel-prof: '{self.path}': not an accel-prof capture\n")
+        self.assertEqual(done.stderr, f"accel-prof: '{self.path}' is in no format that can be "
+                                      "imported\n")
+
+    def test_trace_that_can_be_imported(self):
+        done = self.dump_bytes(b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "multiply", '
+                               b'"ts": 1, "dur": 2, "pid": 1, "tid": 1}]}')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertIn('text="multiply"', done.stdout)
 
     def test_cut_off(self):
         lines = self.text.splitlines()
