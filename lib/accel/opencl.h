@@ -62,7 +62,8 @@ struct opencl_transfer {
 };
 const struct opencl_transfer *opencl_transfer(const struct probe_site *site);
 
-/* Values of the POCL event probes: the event, POCL_WINDOW words of it, the command's kernel. */
+/* Values of the POCL event probes: the event, POCL_WINDOW words of it, and two of which one may be
+ * the command's kernel. */
 #define POCL_WINDOW_OFFSET 64
 #define POCL_WINDOW        7
 
@@ -77,6 +78,8 @@ struct opencl_launch {
 	uint16_t command; /* enum opencl_command */
 	uint8_t kind;     /* enum launch_kind */
 	bool is_joined;
+	bool is_passed_over; /* a later one was submitted first: the call failed, or a launch next
+				to it was joined in its place */
 };
 
 struct opencl_queue {

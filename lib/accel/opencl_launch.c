@@ -11,6 +11,8 @@
  * before the device gets to them; with a runtime that never tells, only a few are kept. */
 #define WAITING_MAX      (1u << 20)
 #define WAITING_MAX_MUTE (1u << 10)
+/* How far back one that was passed over is still of use, and looked at for each command. */
+#define PASSED_OVER_MAX 4096
 /* Take joined ones off the front when they are that many. */
 #define PASSED_MIN 1024
 
@@ -28,7 +30,9 @@ static void trim(struct opencl *o, const struct opencl_process *p, struct opencl
 {
 	size_t limit = p->has_pocl ? WAITING_MAX : WAITING_MAX_MUTE;
 
-	while (q->first < q->launches.len && q->launches.data[q->first].is_joined)
+	while (q->first < q->launches.len && (q->launches.data[q->first].is_joined ||
+					      (q->launches.data[q->first].is_passed_over &&
+					       q->launches.len - q->first > PASSED_OVER_MAX)))
 		q->first++;
 	if (q->launches.len - q->first > limit) {
 		q->first++;

@@ -16,7 +16,8 @@
  *   the kernel tells them apart where it differs.
  *
  * Whatever joins beyond doubt also shows that older launches of an in-order queue whose calls had
- * ended before will have no command: the calls failed.
+ * ended before are not to be joined any more: the calls failed. Or, with several threads, the order
+ * was not the queue's and another launch has got the command; so they stay as a last resort.
  *
  * The place of the queue in the event depends on POCL's version and build. Around it all known
  * layouts are { context, queue, command type, command }, so it is found by looking for a queue that
@@ -63,9 +64,10 @@ static bool view_command(struct opencl_process *p, const struct accel_event *e,
 		/* clEnqueueTask is an ND-range of one item. */
 		if (ret->command == COMMAND_TASK)
 			ret->command = COMMAND_NDRANGE;
-		ret->kernel = e->value[1 + POCL_WINDOW];
-		if (!hash_get(&p->kernel_index, ret->kernel))
-			ret->kernel = 0;
+		ret->kernel = 0;
+		for (size_t k = 1 + POCL_WINDOW; k < PROBE_VALUES; k++)
+			if (hash_get(&p->kernel_index, e->value[k]))
+				ret->kernel = e->value[k];
 		return true;
 	}
 	return false;
@@ -94,8 +96,8 @@ static struct opencl_launch *launch_in_call(struct opencl_process *p, const stru
 	return launch;
 }
 
-/* Launches that should have been submitted before @launch were not, so they failed. */
-static void drop_failed(struct opencl_queue *q, const struct opencl_launch *launch)
+/* Launches that should have been submitted before @launch were not. */
+static void pass_over(struct opencl_queue *q, const struct opencl_launch *launch)
 {
 	if (q->out_of_order)
 		return;
@@ -104,7 +106,7 @@ static void drop_failed(struct opencl_queue *q, const struct opencl_launch *laun
 		if (older == launch)
 			return;
 		if (older->ended_ns && older->ended_ns <= launch->time_ns)
-			older->is_joined = true;
+			older->is_passed_over = true;
 	}
 }
 
@@ -115,10 +117,17 @@ static struct opencl_launch *launch_in_order(struct opencl_queue *q,
 		q->unjoined++;
 		return NULL;
 	}
-	for (size_t i = q->first; i < q->launches.len; i++)
-		if (launch_fits(&q->launches.data[i], view))
-			return &q->launches.data[i];
-	return NULL;
+	struct opencl_launch *passed_over = NULL;
+	for (size_t i = q->first; i < q->launches.len; i++) {
+		struct opencl_launch *launch = &q->launches.data[i];
+		if (!launch_fits(launch, view))
+			continue;
+		if (!launch->is_passed_over)
+			return launch;
+		if (!passed_over)
+			passed_over = launch;
+	}
+	return passed_over;
 }
 
 /* A command whose launch was not seen gets one that says so. */
@@ -156,7 +165,7 @@ static int join(struct opencl *o, struct opencl_process *p, const struct accel_e
 	if (launch) {
 		o->stats.joined_in_call++;
 		q->is_synced = true;
-		drop_failed(q, launch);
+		pass_over(q, launch);
 	} else {
 		launch = launch_in_order(q, view);
 		if (!launch)

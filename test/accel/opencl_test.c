@@ -645,19 +645,21 @@ static void test_other_layout(void **state)
 	static struct runtime t;
 	struct hit step = {
 		.tid = 1,
-		.value = { 0xe000, 0, 0xc0ffee, QUEUE, NDRANGE, 0xabc, 0, 0, 0x5eed },
+		.value = { 0xe000, 0, 0xc0ffee, QUEUE, NDRANGE, 0xabc, 0, 0, 0x5eed, KERNEL_2 },
 	};
 
 	(void)state;
 	setup_two_kernels(&t);
-	launch(&t, 1, QUEUE, KERNEL);
+	launch(&t, 2, QUEUE, KERNEL);
+	launch(&t, 1, QUEUE, KERNEL_2);
 	step.symbol = "pocl_update_event_submitted";
+	step.tid = 50;
 	runtime_hit(&t, step);
 	step.symbol = "pocl_update_event_running";
 	runtime_hit(&t, step);
 	complete(&t, 50, 0xe000);
 	runtime_finish(&t);
-	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 0)->dispatch.correlation, 1);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 0)->dispatch.correlation, 2);
 	runtime_close(&t);
 }
 

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches for real, on POCL: every one counted and under its caller, and the device's time as
+OpenCL's own profiling measures it."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections import Counter, defaultdict
+
+from command import PROGRAM, run
+
+WORKLOADS = os.environ['WORKLOAD_DIR']
+LAUNCHES = os.path.join(WORKLOADS, 'launches')
+MM = os.path.join(WORKLOADS, 'mm')
+PYTHON = os.path.join(os.environ['SOURCE_DIR'], 'test/workload/pyopencl_scale.py')
+
+
+def functions(path):
+    """[(start, end, name)] of the functions in an ELF file, by nm."""
+    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True, check=True).stdout
+    found = []
+    for line in out.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[2] in 'tT':
+            start = int(words[0], 16)
+            found.append((start, start + int(words[1], 16), words[3]))
+    return found
+
+
+class Record(dict):
+    """One line of the dump: number fields as numbers, the text of strings."""
+
+    def __init__(self, line):
+        super().__init__()
+        for name, number, text, word in re.findall(
+                r'(\w+)=(?:(\d+):"([^"]*)"|([^\s"\[]+))', line):
+            self[name] = text if number else word
+
+    def number(self, name):
+        return int(self.get(name, 0))
+
+    def ns(self, name):
+        """A time, which the dump shows in seconds with nine digits."""
+        seconds, _, rest = self[name].partition('.')
+        return int(seconds) * 10**9 + int(rest)
+
+
+class Capture:
+    def __init__(self, path):
+        done = run('dump', '-i', path)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        self.records = defaultdict(list)
+        self.stacks, self.info = {}, {}
+        for line in done.stdout.splitlines():
+            kind, _, rest = line.partition(' ')
+            if kind == 'STACK':
+                self.stacks[int(re.search(r'id=(\d+)', rest)[1])] = [
+                    (name, int(offset, 16))
+                    for name, offset in re.findall(r'\d+:"([^"]*)"\+0x([0-9a-f]+)', rest)]
+            elif kind not in ('CPU_SAMPLE', 'SYMBOL', 'STRING', 'OBJECT'):
+                record = Record(rest)
+                if kind == 'LAUNCH':
+                    # The number of a stack is given out again later in a long file.
+                    record.stack = self.stacks.get(record.number('stack'), [])
+                self.records[kind].append(record)
+        for record in self.records['INFO']:
+            self.info[record['key']] = record['value']
+        self.threads = {r.number('id'): r.number('tid') for r in self.records['THREAD']}
+        self.kernels = {r.number('id'): r.get('name', '') for r in self.records['KERNEL']}
+        self.launches = [r for r in self.records['LAUNCH'] if r['kind'] == 'kernel']
+
+    def caller(self, launch, table, module):
+        """The function that called OpenCL."""
+        for name, offset in launch.stack:
+            if name == module:
+                for start, end, function in table:
+                    if start <= offset < end:
+                        return function
+            if not name.startswith('libOpenCL'):
+                return f'{name}+{offset:#x}'
+        return None
+
+    def device_ns(self):
+        """Nanoseconds of DISPATCHes by kernel name."""
+        total = Counter()
+        for dispatch in self.records['DISPATCH']:
+            total[self.kernels[dispatch.number('kernel')]] += (
+                dispatch.ns('end') - dispatch.ns('start'))
+        return total
+
+    def lost(self):
+        return [dict(r) for r in self.records['LOST']]
+
+
+class Launch(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+
+    def record(self, *command, environment=None):
+        done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '--', *command],
+                              capture_output=True, text=True, timeout=200, check=False,
+                              env={**os.environ, **(environment or {})})
+        if done.returncode == 77:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, Capture(self.data)
+
+    def check_callers(self, output, capture):
+        """Every launch that the workload made, by thread and function, and no other."""
+        expected, seen = Counter(), Counter()
+        for tid, red, blue in re.findall(r'^thread (\d+) launch_red (\d+) launch_blue (\d+)$',
+                                         output, re.MULTILINE):
+            expected[int(tid), 'launch_red'] = int(red)
+            expected[int(tid), 'launch_blue'] = int(blue)
+        self.assertTrue(expected)
+        table = functions(LAUNCHES)
+        for launch in capture.launches:
+            function = capture.caller(launch, table, 'launches')
+            seen[capture.threads[launch.number('thread')], function] += 1
+        warm_up = [key for key in seen if key[1] == 'main']
+        self.assertEqual(sum(seen.pop(key) for key in warm_up), 1)
+        self.assertEqual(seen, expected)
+        self.assertEqual(capture.lost(), [])
+
+    def check_dispatches(self, capture):
+        """Each launch was carried out once, after it was asked for, and none overlaps another of
+        its queue."""
+        launched = {r.number('correlation'): r for r in capture.records['LAUNCH']}
+        done = [r.number('correlation') for r in capture.records['DISPATCH']]
+        kernels = [r.number('correlation') for r in capture.launches]
+        self.assertEqual(sorted(done), sorted(kernels))
+        queues = defaultdict(list)
+        for dispatch in capture.records['DISPATCH']:
+            launch = launched[dispatch.number('correlation')]
+            start, end = dispatch.ns('start'), dispatch.ns('end')
+            self.assertLessEqual(launch.ns('time'), start)
+            self.assertLessEqual(start, end)
+            self.assertEqual(dispatch['kernel'], launch['kernel'])
+            self.assertEqual(dispatch['queue'], launch['queue'])
+            queues[dispatch['queue']].append((start, end))
+        for spans in queues.values():
+            spans.sort()
+            for before, after in zip(spans, spans[1:]):
+                self.assertLessEqual(before[1], after[0])
+
+    def test_one_thread(self):
+        output, capture = self.record(LAUNCHES, '-n', '20000')
+        self.check_callers(output, capture)
+        self.check_dispatches(capture)
+        self.assertEqual(set(capture.kernels.values()), {'tick'})
+        self.assertEqual({(r['grid'], r['block']) for r in capture.launches},
+                         {('1,1,1', '1,1,1')})
+
+    def test_threads_queues_and_events(self):
+        for events in 'none', 'all', 'half':
+            output, capture = self.record(LAUNCHES, '-n', '3000', '-t', '4', '-q', '3',
+                                          '-e', events)
+            self.check_callers(output, capture)
+            self.check_dispatches(capture)
+            self.assertEqual(len(capture.records['QUEUE']), 3)
+
+    def test_shared_kernel(self):
+        output, capture = self.record(LAUNCHES, '-n', '3000', '-t', '4', '-q', '1', '-k')
+        self.check_callers(output, capture)
+        self.check_dispatches(capture)
+
+    def test_busy(self):
+        """100,000 launches a second from 8 threads, with every CPU busy besides."""
+        seconds = os.environ.get('ACCEL_PROF_TEST_SECONDS', '2')
+        hogs = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+                for _ in range(os.cpu_count())]
+        try:
+            output, capture = self.record(LAUNCHES, '-r', '100000', '-s', seconds, '-t', '8',
+                                          '-q', '3', '-e', 'half')
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+        self.check_callers(output, capture)
+        self.check_dispatches(capture)
+
+    def check_mm(self, output, capture):
+        measured = {name: (int(count), int(ns)) for name, count, ns in re.findall(
+            r'^(\w+) launches (\d+) device_ns (\d+) ', output, re.MULTILINE)}
+        self.assertEqual(set(measured), {'mm_basic', 'mm_local', 'mm_tiled'})
+        table = functions(MM)
+        callers = defaultdict(Counter)
+        for launch in capture.launches:
+            callers[capture.kernels[launch.number('kernel')]][
+                re.sub(r'\+0x.*', '', capture.caller(launch, table, 'mm'))] += 1
+        self.assertEqual(callers, {
+            'mm_basic': {'multiply_basic': measured['mm_basic'][0]},
+            'mm_local': {'multiply_local': measured['mm_local'][0]},
+            'mm_tiled': {'mm_plugin.so': measured['mm_tiled'][0]},
+        })
+        ours = capture.device_ns()
+        for name, (_, ns) in measured.items():
+            self.assertAlmostEqual(ours[name] / ns, 1, delta=0.02, msg=name)
+        self.check_dispatches(capture)
+        # What was read back: one matrix for each launch.
+        copies = [r for r in capture.records['COPY'] if r['name'] == 'Read Buffer']
+        self.assertEqual(len(copies), len(capture.launches))
+        self.assertEqual({r.number('bytes') for r in copies}, {256 * 256 * 4})
+        sources = [r for r in capture.records['CODE_OBJECT'] if r['kind'] == 'source']
+        with open(os.path.join(os.environ['SOURCE_DIR'], 'test/workload/mm.cl'), 'rb') as file:
+            self.assertEqual(sources[0].number('total_bytes'), len(file.read()))
+
+    def test_mm(self):
+        self.check_mm(*self.record(MM, '2', '256'))
+
+    def test_without_kernel_cache(self):
+        self.check_mm(*self.record(MM, '1', '256', environment={'POCL_KERNEL_CACHE': '0'}))
+
+    def test_basic_driver(self):
+        """Everything on one thread, inside the calls."""
+        output, capture = self.record(LAUNCHES, '-n', '3000', '-e', 'half',
+                                      environment={'POCL_DEVICES': 'basic'})
+        self.check_callers(output, capture)
+        self.check_dispatches(capture)
+
+    def test_pyopencl(self):
+        _, capture = self.record('/usr/bin/python3', PYTHON, '500')
+        names = Counter(capture.kernels[r.number('kernel')] for r in capture.launches)
+        self.assertEqual(names, {'twice': 500, 'half_of': 500})
+        self.check_dispatches(capture)
+        twice = next(r for r in capture.launches
+                     if capture.kernels[r.number('kernel')] == 'twice')
+        self.assertEqual((twice['grid'], twice['block']), ('16,1,1', '64,1,1'))
+        half = next(r for r in capture.launches
+                    if capture.kernels[r.number('kernel')] == 'half_of')
+        self.assertEqual(half['metadata'], 'global=1024,1,1')
+
+    def attach(self, *command, seconds=1.0):
+        """Record a running process for a while in its middle."""
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as workload:
+            time.sleep(1.0)
+            done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '-p',
+                                   str(workload.pid), '--duration', str(seconds)],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            output, _ = workload.communicate(timeout=60)
+        if workload.returncode == 77:
+            self.skipTest('no OpenCL device')
+        self.assertEqual((done.returncode, workload.returncode), (0, 0), done.stderr)
+        return output, Capture(self.data)
+
+    def test_attach(self):
+        """The threads take turns between two functions: a launch that is missing shows as two of
+        one kind in a row. The kernel's name is found in the process."""
+        _, capture = self.attach(LAUNCHES, '-r', '20000', '-s', '4', '-t', '2', '-e', 'half')
+        table = functions(LAUNCHES)
+        launches = [r for r in capture.launches if r.get('flags', '0') == '0']
+        self.assertGreater(len(launches), 5000)
+        turns = defaultdict(list)
+        for launch in sorted(launches, key=lambda r: r.ns('time')):
+            turns[launch['thread']].append(capture.caller(launch, table, 'launches'))
+        for callers in turns.values():
+            self.assertLessEqual(set(callers), {'launch_red', 'launch_blue'})
+            for before, after in zip(callers, callers[1:]):
+                self.assertNotEqual(before, after)
+        self.assertEqual(set(capture.kernels.values()), {'tick'})
+        done = {r.number('correlation') for r in capture.records['DISPATCH']}
+        undone = [r for r in launches if r.number('correlation') not in done]
+        # What was launched in the last moment was still under way.
+        self.assertLess(len(undone), 600)
+
+    def test_attach_mm(self):
+        _, capture = self.attach(MM, '4', '256', seconds=1.5)
+        self.assertEqual(set(capture.kernels.values()), {'mm_basic', 'mm_local', 'mm_tiled'})
+        # One after the other, each waited for.
+        self.assertLessEqual(
+            abs(len(capture.launches) - len(capture.records['DISPATCH'])), 1)
+        self.assertEqual(capture.records['DEVICE'][0]['vendor'], 'POCL')
+
+
+if __name__ == '__main__':
+    if not os.path.exists(LAUNCHES):
+        print('no OpenCL workloads (package ocl-icd-opencl-dev)')
+        sys.exit(77)
+    if os.geteuid() != 0:
+        print('needs root')
+        sys.exit(77)
+    unittest.main()
