@@ -7,6 +7,8 @@
  *	threads  the same in four threads at once, named often-0 to often-3
  *	fork     in a child
  *	late     in late.so, which is loaded first, instead of burn()
+ *	fixed    not a time but an amount of work, about as much as takes so long, below a stack of 20
+ *		 functions; prints the CPU time that it took ("cpu NS")
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -76,6 +78,21 @@ __attribute__((noinline)) static struct times work(burn_fn fn, uint64_t duration
 	return times;
 }
 
+__attribute__((noinline)) static uint64_t deep(unsigned int depth, uint64_t rounds, uint64_t x)
+{
+	return depth ? deep(depth - 1, rounds, x) + 1 : burn(rounds, x);
+}
+
+static void work_fixed(uint64_t milliseconds)
+{
+	static volatile uint64_t sink;
+	uint64_t start = now(CLOCK_PROCESS_CPUTIME_ID);
+
+	for (uint64_t i = 0; i < milliseconds; i++)
+		sink = deep(18, 1000000, i);
+	printf("cpu %" PRIu64 "\n", now(CLOCK_PROCESS_CPUTIME_ID) - start);
+}
+
 struct worker {
 	pthread_t thread;
 	unsigned int number;
@@ -143,6 +160,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(argv[1], "plain")) {
 		print(work(burn, duration_ns));
+	} else if (!strcmp(argv[1], "fixed")) {
+		work_fixed(duration_ns / 1000000);
 	} else if (!strcmp(argv[1], "threads")) {
 		print(work_in_threads(duration_ns));
 	} else if (!strcmp(argv[1], "late")) {
