@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What the BPF programs tell the recorder: the records of the ring buffer and the numbers both
- * sides share. Plain C for both; pids are those of the initial pid namespace, times CLOCK_MONOTONIC.
+ * sides share. Plain C for both; process and thread ids are as the recorder sees them (ids.bpf.h), times CLOCK_MONOTONIC.
  */
 #pragma once
 

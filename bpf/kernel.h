@@ -67,9 +67,24 @@ struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 };
 
+struct pid_namespace;
+
+/* An array of these is walked, so its size here must be the kernel's: unchanged since Linux 4.19. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level; /* of the innermost namespace */
+	struct upid numbers[1];
+};
+
 struct task_struct {
-	int pid;  /* of the thread, as gettid() gives it */
-	int tgid; /* of the process, as getpid() gives it */
+	int pid;  /* of the thread, as gettid() gives it in the machine's own namespace */
+	int tgid; /* of the process, as getpid() gives it there */
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
 };
 

@@ -145,7 +145,7 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 SEC("uprobe")
 int on_probe(struct pt_regs *ctx)
 {
-	if (!is_target(bpf_get_current_pid_tgid() >> 32))
+	if (!is_target(current_ids() >> 32))
 		return 0;
 	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
 	if (!program)
@@ -168,7 +168,7 @@ int on_probe(struct pt_regs *ctx)
 SEC("uprobe")
 int on_probe_entry(struct pt_regs *ctx)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	u64 id = current_ids();
 	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
 
 	if (!is_target(id >> 32))
@@ -369,7 +369,7 @@ static __always_inline u32 text_fill(struct event_probe *event, const struct pro
 
 static __always_inline int probe_return(struct pt_regs *ctx, bool can_sleep)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	u64 id = current_ids();
 	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
 	const struct probe_program *program = program_get(key.program);
 	struct call *call = bpf_map_lookup_elem(&probe_calls, &key);

@@ -14,4 +14,7 @@ struct probe_calls_map probe_calls SEC(".maps");
 const volatile __u64 wakeup_bytes = 4 << 20;
 const volatile __u32 stack_limit = 127;
 
+__u32 ids_level;
+__u64 ids_namespace;
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -8,6 +8,7 @@
 #include "bpf/kernel.h"
 
 #include "bpf/events.h"
+#include "bpf/ids.bpf.h"
 
 /*
  * Ring of events, written by all programs, read by lib/collect/ring.c every 50 ms. 16 MiB holds
@@ -122,7 +123,7 @@ static __always_inline void slot_free(struct slot *slot)
 /* Fill in the header of an event of the current thread; its size comes with event_submit(). */
 static __always_inline void event_begin(struct event_header *header, u16 type)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	u64 id = current_ids();
 
 	header->type = type;
 	header->stack_offset = 0;

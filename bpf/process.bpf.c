@@ -14,15 +14,16 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
-	u32 parent_pid = BPF_CORE_READ(parent, tgid);
+	u32 parent_pid = task_ids(parent) >> 32;
 	u32 *flags = bpf_map_lookup_elem(&targets, &parent_pid);
 	struct event_fork event;
 
 	if (!flags)
 		return 0;
 	event_begin(&event.header, EVENT_FORK);
-	event.child_pid = BPF_CORE_READ(child, tgid);
-	event.child_tid = BPF_CORE_READ(child, pid);
+	u64 child_ids = task_ids(child);
+	event.child_pid = child_ids >> 32;
+	event.child_tid = (u32)child_ids;
 	if (event.child_pid != parent_pid) {
 		u32 inherited = *flags;
 		if (!(inherited & TARGET_INHERIT))
@@ -40,7 +41,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = current_ids() >> 32;
 	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
 	struct event_exec event;
 
@@ -57,7 +58,7 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = current_ids() >> 32;
 	struct event_exit event;
 
 	if (!bpf_map_lookup_elem(&targets, &pid))
@@ -69,5 +70,22 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
 	if (event.is_last)
 		bpf_map_delete_elem(&targets, &pid);
+	return 0;
+}
+
+/* Not attached: the recorder runs it on itself, see ids.bpf.h. */
+SEC("raw_tp")
+int ids_measure(void *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	u32 level = BPF_CORE_READ(pid, level);
+	struct upid id = { 0 };
+
+	bpf_probe_read_kernel(&id, sizeof(id),
+			      (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * sizeof(id));
+	ids_namespace = (u64)id.ns;
+	ids_level = level;
 	return 0;
 }

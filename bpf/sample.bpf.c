@@ -40,7 +40,7 @@ static __always_inline u32 sample_fill(struct bpf_perf_event_data *ctx, struct e
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = current_ids() >> 32;
 
 	if (!is_target(pid))
 		return 0;

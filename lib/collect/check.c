@@ -108,20 +108,6 @@ static void check_capabilities(struct check *c)
 			"cap_checkpoint_restore,cap_syslog=ep $(command -v accel-prof)");
 }
 
-static void check_pid_namespace(struct check *c)
-{
-	uint64_t inode;
-
-	/* PROC_PID_INIT_INO in the kernel's include/linux/proc_ns.h. */
-	if (proc_namespace((uint32_t)getpid(), "pid", &inode) == 0 && inode != 0xEFFFFFFCu) {
-		c->state = CHECK_NO;
-		FOUND(c, "we are in a container with process ids of its own");
-		MEND(c, "start the container with the host's: docker run --pid=host");
-		return;
-	}
-	FOUND(c, "the machine's own");
-}
-
 static void check_bpf(struct check *c)
 {
 	CLEANUP(programs_close) struct programs programs = { 0 };
@@ -231,7 +217,6 @@ static const struct {
 	{ "kernel", check_kernel },
 	{ "BTF", check_btf },
 	{ "capabilities", check_capabilities },
-	{ "process ids", check_pid_namespace },
 	{ "BPF programs", check_bpf },
 	{ "CPU samples", check_samples },
 	{ "mappings", check_mappings },

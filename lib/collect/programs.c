@@ -86,6 +86,13 @@ static int attach_process(struct recorder_bpf *skeleton)
 	return 0;
 }
 
+static int measure_ids(struct recorder_bpf *skeleton)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.ids_measure), &opts);
+}
+
 int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err)
 {
 	CLEANUP(programs_close) struct programs p = { 0 };
@@ -103,6 +110,9 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	rc = recorder_bpf__load(p.skeleton);
 	if (rc < 0)
 		return load_failed(rc, err);
+	rc = measure_ids(p.skeleton);
+	if (rc < 0)
+		return err_set(err, rc, "cannot find out which pid namespace we are in");
 	rc = attach_process(p.skeleton);
 	if (rc < 0)
 		return err_set(err, rc, "cannot follow processes");

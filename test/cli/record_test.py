@@ -197,6 +197,23 @@ class Record(unittest.TestCase):
         self.assertIn('build_id=', found[0])
         self.assertIn(f'size={os.path.getsize(SPLIT)} ', found[0])
 
+    def test_pid_namespace(self):
+        """A recorder in a container: its processes have other numbers than the machine knows."""
+        script = (f'{SPLIT} fork 10000 > /dev/null & sleep 0.2; '
+                  f'{PROGRAM} record -F 999 -o {self.data}.p -p $! --duration 0.5 && '
+                  f'{PROGRAM} record -F 999 -o {self.data} -- sh -c "{SPLIT} fork 400"; '
+                  'exit $?')  # the kernel ends what is left in there
+        done = subprocess.run(['unshare', '-p', '-f', '--mount-proc', 'sh', '-c', script],
+                              capture_output=True, text=True)
+        if 'unshare' in done.stderr:
+            self.skipTest('no pid namespaces here')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        capture = Capture(self.data)
+        self.check_share(capture, done.stdout)
+        self.assertLess(max(Capture.field(process, 'pid') for process in capture.processes.values()),
+                        100)
+        self.assertGreater(Capture(self.data + '.p').by_function(SPLIT)['burn'], 20)
+
     def test_deleted_program(self):
         path = os.path.join(self.folder, 'gone')
         shutil.copy(SPLIT, path)
