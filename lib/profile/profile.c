@@ -35,7 +35,7 @@ void profile_free(struct profile *p)
 		free(p->metrics[i].self);
 		free(p->metrics[i].total);
 	}
-	vec_release(&p->last);
+	path_cache_release(&p->paths);
 	vec_release(&p->nodes);
 	free(p->slots);
 	strtab_release(&p->frames);

@@ -103,24 +103,6 @@ void profile_add(struct profile *p, uint32_t node, int metric, uint64_t value)
 		m->self[node] = UINT64_MAX;
 }
 
-int profile_add_path(struct profile *p, const uint32_t *frames, size_t count, int metric,
-		     uint64_t value)
-{
-	size_t same = 0;
-	while (same < count && same < p->last.len && p->last.data[same].frame == frames[same])
-		same++;
-	p->last.len = same;
-
-	uint32_t node = same ? p->last.data[same - 1].node : PROFILE_ROOT;
-	for (size_t i = same; i < count; i++) {
-		if (profile_child(p, node, frames[i], &node) < 0 ||
-		    vec_push(&p->last, (struct path_step){ frames[i], node }) < 0)
-			return -ENOMEM;
-	}
-	profile_add(p, node, metric, value);
-	return 0;
-}
-
 uint32_t profile_node_count(const struct profile *p)
 {
 	return (uint32_t)p->nodes.len;

@@ -248,6 +248,56 @@ static void many_nodes(void **state)
 	assert_int_equal(profile_node(p, 3001).next, PROFILE_NONE);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+/* profile_add_path() skips what paths share; step by step, the tree must be the same. */
+static void paths_are_steps(void **state)
+{
+	(void)state;
+	enum {
+		HOSTS = 40,
+		PATHS = 60000,
+		DEPTH_MAX = 100
+	};
+	CLEANUP(profile_free) struct profile *p = NULL, *q = NULL;
+	uint32_t frames[26];
+	uint64_t seed = 7;
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_new(&q), 0);
+	assert_int_equal(profile_metric(p, "m", "ns"), profile_metric(q, "m", "ns"));
+	for (int i = 0; i < 26; i++) {
+		frames[i] = frame_named(p, (char[]){ (char)('a' + i), 0 });
+		assert_int_equal(frame_named(q, (char[]){ (char)('a' + i), 0 }), frames[i]);
+	}
+
+	for (int n = 0; n < PATHS; n++) {
+		uint32_t path[DEPTH_MAX];
+		size_t count = 0;
+		/* A beginning out of a few, of 0 to 79 frames, then up to 20 frames of its own. */
+		uint64_t host = next_random(&seed) % HOSTS;
+		for (; count < host * 2; count++)
+			path[count] = frames[(host * 7 + count / 5) % 26];
+		for (size_t own = next_random(&seed) % 21; own; own--)
+			path[count++] = frames[next_random(&seed) % 4];
+
+		assert_int_equal(profile_add_path(p, path, count, 0, (uint64_t)n + 1), 0);
+		uint32_t node = PROFILE_ROOT;
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(profile_child(q, node, path[i], &node), 0);
+		profile_add(q, node, 0, (uint64_t)n + 1);
+	}
+	assert_int_equal(profile_node_count(p), profile_node_count(q));
+	for (uint32_t node = 0; node < profile_node_count(p); node++) {
+		assert_int_equal(profile_node(p, node).parent, profile_node(q, node).parent);
+		assert_int_equal(profile_node(p, node).frame, profile_node(q, node).frame);
+		assert_int_equal(profile_self(p, node, 0), profile_self(q, node, 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +307,7 @@ int main(void)
 		cmocka_unit_test(metrics_are_limited),
 		cmocka_unit_test(sums_stop_at_the_top),
 		cmocka_unit_test(many_nodes),
+		cmocka_unit_test(paths_are_steps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
