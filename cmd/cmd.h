@@ -17,6 +17,7 @@ enum cmd_status {
 
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_flamegraph(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -35,6 +35,7 @@ struct flame_options {
 #define FLAME_WIDTH_MAX     100000
 #define FLAME_WIDTH_DEFAULT 1200
 
-/* 0; -ENODATA when the metric has no value, before anything is written; -EIO, -ENOMEM. */
+/* 0; -ENODATA when the metric has no value, before anything is written; -ENOMEM; what writing
+ * failed with. */
 int flame_write(FILE *out, const struct profile *p, const struct flame_options *opt,
 		struct err *err);

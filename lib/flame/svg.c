@@ -114,8 +114,9 @@ static int write_picture(FILE *out, const struct profile *p, const struct profil
 	strbuf_release(&payload);
 	if (rc < 0 || strbuf_finish(page) < 0)
 		return err_set(err, -ENOMEM, "cannot draw the flame graph");
+	errno = 0;
 	if (fwrite(page->data, 1, page->len, out) != page->len)
-		return err_set(err, -EIO, "cannot write the flame graph");
+		return err_set(err, errno ? -errno : -EIO, "cannot write the flame graph");
 	return 0;
 }
 

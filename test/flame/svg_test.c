@@ -111,7 +111,7 @@ static void full_disk(void **state)
 	CLEANUP_FCLOSE FILE *out = fopen("/dev/full", "w");
 	struct err err;
 	setvbuf(out, NULL, _IONBF, 0);
-	assert_int_equal(flame_write(out, p, &(struct flame_options){ 0 }, &err), -EIO);
+	assert_int_equal(flame_write(out, p, &(struct flame_options){ 0 }, &err), -ENOSPC);
 }
 
 /* The inverse of lib/flame/base64.c, for what it made. */

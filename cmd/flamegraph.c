@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel-prof flamegraph: the tree of a capture as a picture. */
+#include "analyze/analyze.h"
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output_file.h"
+#include "cmd/tell.h"
+#include "export/folded.h"
+#include "flame/flame.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum format {
+	FORMAT_SVG,
+	FORMAT_HTML,
+	FORMAT_FOLDED,
+};
+
+struct flamegraph_options {
+	const char *path, *output;
+	const char *metric, *title;
+	const char *root, *focus, *ignore, *hide;
+	struct analysis_profile_options profile;
+	enum format format;
+	uint32_t width_px;
+	bool reverse, inverted, full;
+};
+
+enum {
+	KEY_METRIC = 256,
+	KEY_TITLE,
+	KEY_WIDTH,
+	KEY_FORMAT,
+	KEY_ROOT,
+	KEY_FOCUS,
+	KEY_IGNORE,
+	KEY_HIDE,
+	KEY_REVERSE,
+	KEY_INVERTED,
+	KEY_FULL,
+	KEY_LEAF,
+	KEY_PID,
+	KEY_TID,
+	KEY_COMM,
+	KEY_DEVICE,
+	KEY_KERNEL,
+	KEY_TIME,
+};
+
+static const struct argp_option options[] = {
+	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
+	{ "output", 'o', "FILE", 0, "Write FILE instead of standard output", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "'svg' (usual), 'html' or 'folded' lines", 0 },
+	{ "metric", KEY_METRIC, "NAME", 0,
+	  "What the width means: wall, device-time, device-samples, launches, cpu-samples, ... In "
+	  "the picture one can switch to the others",
+	  0 },
+	{ "title", KEY_TITLE, "TEXT", 0, "Head the picture with TEXT", 0 },
+	{ "width", KEY_WIDTH, "PIXELS", 0, "Draw so wide; else as wide as the window", 0 },
+	{ "inverted", KEY_INVERTED, NULL, 0, "Put the root at the top", 0 },
+	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
+
+	{ NULL, 0, NULL, 0, "Which part of the capture:", 1 },
+	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
+	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
+	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
+	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
+	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
+	  "Only kernels and copies whose name matches", 1 },
+	{ "time", KEY_TIME, "FROM,TO", 0,
+	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
+
+	{ NULL, 0, NULL, 0, "Which frames, by extended regular expressions:", 2 },
+	{ "root", KEY_ROOT, "REGEX", 0, "Start each path at its first matching frame", 2 },
+	{ "focus", KEY_FOCUS, "REGEX", 0, "Only paths that have a matching frame", 2 },
+	{ "ignore", KEY_IGNORE, "REGEX", 0, "Only paths that have none", 2 },
+	{ "hide", KEY_HIDE, "REGEX", 0, "Leave matching frames out of their paths", 2 },
+	{ "reverse", KEY_REVERSE, NULL, 0, "Merge paths from the leaf on", 2 },
+	{ "leaf", KEY_LEAF, "WHAT[,WHAT]", 0,
+	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
+	  "stall",
+	  2 },
+	{ 0 },
+};
+
+/* The texts that go on as they are; NULL for another option. */
+static const char **text_option(struct flamegraph_options *opt, int key)
+{
+	switch (key) {
+	case 'o':
+		return &opt->output;
+	case KEY_METRIC:
+		return &opt->metric;
+	case KEY_TITLE:
+		return &opt->title;
+	case KEY_ROOT:
+		return &opt->root;
+	case KEY_FOCUS:
+		return &opt->focus;
+	case KEY_IGNORE:
+		return &opt->ignore;
+	case KEY_HIDE:
+		return &opt->hide;
+	case KEY_PID:
+		return &opt->profile.filter.pid;
+	case KEY_TID:
+		return &opt->profile.filter.tid;
+	case KEY_COMM:
+		return &opt->profile.filter.comm;
+	case KEY_DEVICE:
+		return &opt->profile.filter.device;
+	case KEY_KERNEL:
+		return &opt->profile.filter.kernel;
+	case KEY_TIME:
+		return &opt->profile.filter.time;
+	default:
+		return NULL;
+	}
+}
+
+static int parse_format(const char *text, enum format *ret)
+{
+	static const char *const names[] = {
+		[FORMAT_SVG] = "svg",
+		[FORMAT_HTML] = "html",
+		[FORMAT_FOLDED] = "folded",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum format)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct flamegraph_options *opt = state->input;
+	const char **text = text_option(opt, key);
+	struct err err;
+
+	if (text) {
+		*text = arg;
+		return 0;
+	}
+	switch (key) {
+	case 'i':
+	case ARGP_KEY_ARG:
+		if (opt->path)
+			argp_error(state, "more than one file");
+		opt->path = arg;
+		return 0;
+	case KEY_FORMAT:
+		if (parse_format(arg, &opt->format) < 0)
+			argp_error(state, "no format '%s': svg, html or folded", arg);
+		return 0;
+	case KEY_WIDTH:
+		if (parse_u32(arg, 10, &opt->width_px) < 0 || opt->width_px < FLAME_WIDTH_MIN ||
+		    opt->width_px > FLAME_WIDTH_MAX)
+			argp_error(state, "the width is a number of pixels from %d to %d",
+				   FLAME_WIDTH_MIN, FLAME_WIDTH_MAX);
+		return 0;
+	case KEY_LEAF:
+		if (analysis_leaf_parse(arg, opt->profile.leaf, &err) < 0)
+			argp_error(state, "%s", err.text);
+		return 0;
+	case KEY_REVERSE:
+		opt->reverse = true;
+		return 0;
+	case KEY_INVERTED:
+		opt->inverted = true;
+		return 0;
+	case KEY_FULL:
+		opt->full = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+typedef int (*filter_fn)(const struct profile *p, const uint8_t *match, struct profile **ret);
+
+/* Replace the profile by what @filter leaves of it; @regex NULL: as it is. */
+static int apply_filter(struct profile **p, filter_fn filter, const char *regex, struct err *err)
+{
+	CLEANUP_FREE uint8_t *match = NULL;
+	struct profile *left = NULL;
+
+	if (!regex)
+		return 0;
+	int rc = profile_match(*p, regex, &match, err);
+	if (rc < 0)
+		return rc;
+	if (filter(*p, match, &left) < 0)
+		return err_set(err, -ENOMEM, "cannot filter by '%s'", regex);
+	profile_free(*p);
+	*p = left;
+	return 0;
+}
+
+static int apply_filters(struct profile **p, const struct flamegraph_options *opt, struct err *err)
+{
+	int rc = apply_filter(p, profile_ignore, opt->ignore, err);
+	if (rc == 0)
+		rc = apply_filter(p, profile_focus, opt->focus, err);
+	if (rc == 0)
+		rc = apply_filter(p, profile_root_at, opt->root, err);
+	if (rc == 0)
+		rc = apply_filter(p, profile_hide, opt->hide, err);
+	if (rc < 0 || !opt->reverse)
+		return rc;
+
+	struct profile *reversed = NULL;
+	if (profile_reverse(*p, &reversed) < 0)
+		return err_set(err, -ENOMEM, "cannot merge paths from the leaf on");
+	profile_free(*p);
+	*p = reversed;
+	return 0;
+}
+
+/*
+ * Measured time stands on kernels, samples on what is below. A tower goes on to the instruction
+ * and its stall reason, so the time is shared out by the samples.
+ */
+static int spread_time(struct profile *p, struct err *err)
+{
+	static const char *const times[] = { "wall", "device-time" };
+	int samples = profile_metric_find(p, "device-samples");
+
+	for (size_t i = 0; samples >= 0 && i < ARRAY_SIZE(times); i++) {
+		int time = profile_metric_find(p, times[i]);
+		if (time >= 0 && profile_spread(p, time, samples) < 0)
+			return err_set(err, -ENOMEM, "cannot share time out by samples");
+	}
+	return 0;
+}
+
+static int find_metric(const struct profile *p, const char *name, struct err *err)
+{
+	char have[256] = "";
+	size_t len = 0;
+	int metric = profile_metric_find(p, name);
+
+	if (metric >= 0 && profile_total(p, PROFILE_ROOT, metric))
+		return metric;
+	for (int m = 0; m < profile_metric_count(p); m++) {
+		if (profile_total(p, PROFILE_ROOT, m) && len < sizeof(have))
+			len += (size_t)snprintf(have + len, sizeof(have) - len, "%s%s",
+						len ? ", " : "", profile_metric_get(p, m).name);
+	}
+	if (!len)
+		return err_set(err, -EINVAL, "nothing to draw: no sample and no launch is left");
+	return err_set(err, -EINVAL, "nothing to draw: there is no '%s' here, only %s", name, have);
+}
+
+/* "python3 train.py", as it was recorded; else the file. */
+static const char *default_title(const struct analysis *a, const struct input *in)
+{
+	const char *command = analysis_info(a, "asked.command");
+	const char *slash = strrchr(in->path, '/');
+	return command ? command : slash ? slash + 1 : in->path;
+}
+
+static int write_result(struct analysis *a, const struct input *in, const struct profile *p,
+			const struct flamegraph_options *opt, struct err *err)
+{
+	CLEANUP(output_file_release) struct output_file out = { 0 };
+	const char *name = opt->metric ? opt->metric : analysis_default_metric(a);
+	int metric = find_metric(p, name, err);
+	if (metric < 0)
+		return metric;
+
+	bool is_time = !strcmp(name, "wall") || !strcmp(name, "device-time");
+	const struct flame_options flame = {
+		.format = opt->format == FORMAT_HTML ? FLAME_HTML : FLAME_SVG,
+		.title = opt->title ? opt->title : default_title(a, in),
+		.note = is_time ? NULL : analysis_info(a, "missing.device-time"),
+		.metric = metric,
+		.width_px = opt->width_px,
+		.inverted = opt->inverted,
+		.full = opt->full,
+	};
+	int rc = output_file_open(&out, opt->output, err);
+	if (rc == 0)
+		rc = opt->format == FORMAT_FOLDED ? folded_write(out.stream, p, metric, err)
+						  : flame_write(out.stream, p, &flame, err);
+	return rc < 0 ? rc : output_file_commit(&out, err);
+}
+
+static int draw(struct input *in, struct flamegraph_options *opt, struct err *err)
+{
+	CLEANUP(analysis_free) struct analysis *a = NULL;
+	CLEANUP(profile_free) struct profile *p = NULL;
+
+	/* A picture folds by itself, since it can show everything at a click. */
+	opt->profile.full = opt->full || opt->format != FORMAT_FOLDED;
+	int rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, err);
+	if (rc == 0)
+		rc = analysis_profile(a, &opt->profile, &p, err);
+	if (rc == 0)
+		rc = spread_time(p, err);
+	if (rc == 0)
+		rc = apply_filters(&p, opt, err);
+	if (rc == 0)
+		rc = write_result(a, in, p, opt, err);
+	return rc;
+}
+
+int cmd_flamegraph(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[FILE]",
+		.doc = "Draw where the time of accelerators and host code goes, as one SVG.",
+	};
+	struct flamegraph_options opt = { .path = NULL };
+	struct input *in = NULL;
+	struct err err;
+
+	options_parse(&argp, argc, argv, &opt);
+	bool to_stdout = !opt.output || !strcmp(opt.output, "-");
+	if (to_stdout && opt.format != FORMAT_FOLDED && isatty(STDOUT_FILENO))
+		return tell_usage(
+			"a picture is nothing for a terminal: add '> out.svg' or '-o out.svg'.");
+
+	if (input_open(&in, opt.path, &err) < 0)
+		return tell_error(&err);
+	int status = draw(in, &opt, &err) < 0 ? tell_error(&err) : CMD_OK;
+	return input_close(in, status);
+}

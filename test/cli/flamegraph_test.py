@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""accel-prof flamegraph: from a trace to a picture or folded lines, and what it refuses."""
+import json
+import os
+import pty
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from command import PROGRAM, run
+
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+def span(category, name, start, duration, **args):
+    place = {'kernel': (0, 7)}.get(category, (10, 10))
+    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
+            'ts': start, 'dur': duration, 'args': args}
+
+
+def trace():
+    """The device's window is 100 to 400 us: gemm 50 + 30, copy_kernel 100, idle 120."""
+    events = [{'ph': 'M', 'name': 'process_name', 'pid': 10, 'args': {'name': 'python3'}},
+              span('python_function', 'train.py(3): main', 0, 500, **{'Python id': 1}),
+              span('python_function', 'train.py(9): <step>', 80, 250,
+                   **{'Python id': 2, 'Python parent id': 1})]
+    for number, (launch, kernel, start, duration) in enumerate(
+            [(90, 'gemm', 100, 50), (180, 'gemm', 200, 30), (290, 'copy_kernel', 300, 100)], 1):
+        events.append(span('cuda_runtime', 'cudaLaunchKernel', launch, 5, correlation=number))
+        events.append(span('kernel', kernel, start, duration, correlation=number, device=0, stream=7))
+    return json.dumps({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}],
+                       'traceEvents': events})
+
+
+def folded(text):
+    return {path: int(value) for path, value in
+            (line.rsplit(' ', 1) for line in text.splitlines())}
+
+
+class Flamegraph(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.trace = os.path.join(self.folder, 'trace.json')
+        with open(self.trace, 'w', encoding='utf-8') as file:
+            file.write(trace())
+
+    def draw(self, *args):
+        done = run('flamegraph', *args, self.trace)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return done.stdout
+
+    def lines(self, *args):
+        return folded(self.draw('--format', 'folded', *args))
+
+    def test_picture(self):
+        picture = self.draw()
+        root = xml.etree.ElementTree.fromstring(picture)
+        self.assertEqual(root.tag, SVG + 'svg')
+        texts = [text.text for text in root.iter(SVG + 'text')]
+        self.assertEqual(texts[0], 'trace.json')
+        self.assertEqual(texts[1], '300 µs: wall time of the device, busy and idle')
+        self.assertIn('all (300 µs, 100 %)', [title.text for title in root.iter(SVG + 'title')])
+        self.assertEqual(self.draw(), picture)
+
+    def test_folded(self):
+        lines = self.lines()
+        self.assertEqual(sum(lines.values()), 300000)
+        self.assertEqual(sum(v for k, v in lines.items() if k.endswith(';-;gemm_[G]')), 80000)
+        self.assertEqual(sum(v for k, v in lines.items() if k.endswith(';-;copy_kernel_[G]')), 100000)
+        self.assertEqual(sum(v for k, v in lines.items() if '[idle: ' in k), 120000)
+        self.assertTrue(all(k.startswith('python3;') for k in lines), lines)
+        self.assertEqual(sum(self.lines('--metric', 'launches').values()), 3)
+
+    def test_filters(self):
+        kernel = 'gemm_[G]'
+        self.assertEqual({k.split(';')[-1] for k in self.lines('--focus', '^gemm$')}, {kernel})
+        self.assertNotIn(kernel, {k.split(';')[-1] for k in self.lines('--ignore', '^gemm$')})
+        self.assertEqual(self.lines('--root', '^gemm$'), {kernel: 80000})
+        self.assertTrue(all(k.startswith(('gemm_[G];-;', 'copy_kernel_[G];-;', '[idle: '))
+                            for k in self.lines('--reverse')))
+        self.assertFalse([k for k in self.lines('--hide', '^cudaLaunchKernel$') if 'cudaLaunch' in k])
+        self.assertEqual(sum(self.lines('--time', '50%,100%').values()) > 0, True)
+
+    def test_output_file(self):
+        path = os.path.join(self.folder, 'out.svg')
+        self.assertEqual(self.draw('-o', path), '')
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(file.read(), self.draw())
+        self.assertEqual(sorted(os.listdir(self.folder)), ['out.svg', 'trace.json'])
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o666 & ~mask)
+
+    def test_failure_leaves_the_old_file(self):
+        path = os.path.join(self.folder, 'out.svg')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('old')
+        done = run('flamegraph', '-o', path, '--focus', 'nothing', self.trace)
+        self.assertEqual((done.returncode, done.stdout), (1, ''))
+        self.assertEqual(done.stderr, 'accel-prof: nothing to draw: no sample and no launch is left\n')
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'old')
+        self.assertEqual(sorted(os.listdir(self.folder)), ['out.svg', 'trace.json'])
+        done = run('flamegraph', '-o', os.path.join(self.folder, 'no', 'x.svg'), self.trace)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('No such file or directory', done.stderr)
+
+    def test_html(self):
+        page = self.draw('--format', 'html', '--title', 'a < b')
+        self.assertTrue(page.startswith('<!DOCTYPE html>'))
+        self.assertIn('<title>a &lt; b</title>', page)
+
+    def test_width(self):
+        self.assertIn('<svg xmlns="http://www.w3.org/2000/svg" width="640"', self.draw('--width', '640'))
+        for bad in ('199', '100001', '-1', '10px', ''):
+            done = run('flamegraph', '--width', bad, self.trace)
+            self.assertEqual((done.returncode, done.stdout), (129, ''))
+            self.assertIn('the width is a number of pixels', done.stderr)
+
+    def test_mistakes(self):
+        for args, status, text in [
+                (['--metric', 'no'], 1, "there is no 'no' here, only "),
+                (['--focus', 'a('], 1, "cannot use 'a(' as a regular expression"),
+                (['--format', 'png'], 129, "no format 'png': svg, html or folded"),
+                (['--leaf', 'none'], 129, 'leaf order'),
+                (['--pid', 'x'], 1, 'pid')]:
+            done = run('flamegraph', *args, self.trace)
+            self.assertEqual((done.returncode, done.stdout), (status, ''), args)
+            self.assertRegex(done.stderr, re.escape(text))
+
+    def test_not_to_a_terminal(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        done = subprocess.run([PROGRAM, 'flamegraph', self.trace], stdin=subprocess.DEVNULL,
+                              stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 129)
+        self.assertIn("add '> out.svg' or '-o out.svg'", done.stderr)
+        done = subprocess.run([PROGRAM, 'flamegraph', '--format', 'folded', self.trace],
+                              stdin=subprocess.DEVNULL, stdout=theirs, timeout=60)
+        os.close(theirs)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b'gemm_[G]', os.read(ours, 65536))
+
+    def test_full_disk(self):
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([PROGRAM, 'flamegraph', self.trace], stdin=subprocess.DEVNULL,
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('No space left on device', done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
