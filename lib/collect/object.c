@@ -195,7 +195,7 @@ static void object_open(struct objects *o, const struct object_place *place, str
 		return;
 	}
 	(void)elf_build_id(object->elf, &object->build_id);
-	if (pocl_is_kernel(object))
+	if (pocl_is_kernel_path(object->path))
 		object->flags |= OBJECT_HOLDS_DEVICE_CODE;
 	if (o->on_open)
 		o->on_open(o->data, object, place);

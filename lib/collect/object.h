@@ -4,6 +4,9 @@
  * A file is opened when it is first seen and its descriptor kept, so that containers, deleted files
  * and processes that end do not matter later; that also pins its inode number, which identifies it.
  * Knows no process table; each hit offset is remembered here for the symbols at the end.
+ *
+ * Of a target's file only the ELF header, the header tables and the build-id's note are read in this
+ * process, by a reader that expects hostile bytes; symbols and DWARF are the worker's.
  */
 #pragma once
 

@@ -3,55 +3,61 @@
 
 #include "base/io.h"
 #include "collect/object.h"
-#include "elf/symtab.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* One kernel for one work-group size: 20 to 200 KiB seen. Larger files are not searched for symbols
- * when they are first seen, which would take long, and not kept. */
+/* One kernel for one work-group size: 20 to 200 KiB seen. */
 #define KERNEL_MAX_BYTES (8u << 20)
 
-static bool has_kernel_symbol(struct elf_file *elf)
+/* The part of @path before @end that stands between two slashes; moves @end before it. */
+static struct span last_part(const char *path, const char **end)
 {
-	static const char prefix[] = "_pocl_kernel_";
-	CLEANUP(elf_symtab_free) struct elf_symtab *symbols = NULL;
+	const char *stop = *end, *p = stop;
 
-	if (elf_symtab_new(&symbols, elf, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < elf_symtab_count(symbols); i++) {
-		if (!strncmp(elf_symtab_get(symbols, i).name, prefix, sizeof(prefix) - 1))
-			return true;
+	while (p > path && p[-1] != '/')
+		p--;
+	*end = p > path ? p - 1 : p;
+	return span_of(p, (size_t)(stop - p));
+}
+
+/* "16-16-1", perhaps with more behind a dash. */
+static bool is_group_size(struct span part)
+{
+	const char *text = (const char *)part.data;
+	size_t at = 0;
+
+	for (int i = 0; i < 3; i++) {
+		size_t digits = at;
+		while (at < part.size && text[at] >= '0' && text[at] <= '9')
+			at++;
+		if (at == digits || (i < 2 && (at == part.size || text[at++] != '-')))
+			return false;
 	}
-	return false;
+	return at == part.size || text[at] == '-';
 }
 
-/* Libraries of the system are no kernels: not worth reading their symbols. */
-static bool is_system(const char *path)
+bool pocl_is_kernel_path(const char *path)
 {
-	return !strncmp(path, "/usr/", 5) || !strncmp(path, "/lib", 4) ||
-	       !strncmp(path, "/opt/", 5);
-}
+	const char *end = path + strlen(path);
 
-bool pocl_is_kernel(const struct object *object)
-{
-	if (!object->elf || object->size > KERNEL_MAX_BYTES)
+	if (end - path < 4 || strcmp(end - 3, ".so") != 0)
 		return false;
-	if (strstr(object->path, "/kcache/") || strstr(object->path, "/uncached/"))
-		return true;
-	return !is_system(object->path) && has_kernel_symbol(object->elf);
+	end -= 3;
+	struct span file = last_part(path, &end);
+	struct span size = last_part(path, &end);
+	struct span kernel = last_part(path, &end);
+	return is_group_size(size) && file.size && file.size == kernel.size &&
+	       !memcmp(file.data, kernel.data, file.size);
 }
 
 int pocl_keep(struct object *object, uint32_t number, struct capture_writer *w)
 {
-	struct record_code_object record = {
-		.id = number,
-		.kind = CODE_OBJECT_POCL,
-		.total_bytes = object->size,
-	};
+	struct record_code_object record = { .id = number, .kind = CODE_OBJECT_POCL };
 
-	CLEANUP_FREE char *data = malloc(object->size ? object->size : 1);
+	if (!object->size || object->size > KERNEL_MAX_BYTES)
+		return 0;
+	CLEANUP_FREE char *data = malloc(object->size);
 	if (!data)
 		return -ENOMEM;
 	int64_t size = io_pread_full(object->fd, data, object->size, 0);

@@ -13,10 +13,11 @@
 struct object;
 
 /*
- * By where POCL keeps them (".../kcache/...", or ".../uncached/..." with POCL_KERNEL_CACHE=0), or by
- * the symbols that every one of them has, _pocl_kernel_NAME.
+ * By where POCL puts them: FOLDER/KERNEL/16-16-1[-goffs0-smallgrid]/KERNEL.so, whatever the folder
+ * is (POCL_CACHE_DIR, "uncached" with POCL_KERNEL_CACHE=0). Not by the symbols in it: the tables of a
+ * stranger's file are for the worker to read.
  */
-bool pocl_is_kernel(const struct object *object);
+bool pocl_is_kernel_path(const char *path);
 
 /* Write its bytes as CODE_OBJECT number @number. */
 int pocl_keep(struct object *object, uint32_t number, struct capture_writer *w);

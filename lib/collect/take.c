@@ -88,5 +88,7 @@ int take_until(struct session *s, uint64_t until_ns)
 			break;
 		}
 	}
-	return rc < 0 ? rc : order_compact(&s->order);
+	if (rc >= 0)
+		rc = order_compact(&s->order);
+	return rc < 0 ? rc : accel_drain(s->accel, until_ns);
 }

@@ -168,6 +168,20 @@ class Record(unittest.TestCase):
         late = os.path.join(os.path.dirname(SPLIT), 'late.so')
         self.assertGreater(capture.by_function(late)['late_burn'], 100)
 
+    def test_code_without_a_file(self):
+        """What a JIT compiler makes is named by the map that it writes for perf."""
+        done = self.record('-F', '999', '--', SPLIT, 'jit', '300')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        capture = Capture(self.data)
+        for process in capture.processes.values():
+            self.addCleanup(os.unlink, f'/tmp/perf-{Capture.field(process, "pid")}.map')
+        self.check_share(capture, done.stdout)
+        named = set(re.findall(r'^SYMBOL object=\d+:"\[anon\]" offset=0x([0-9a-f]+) .*lines='
+                               r'\[\d+:"jit::burn in memory"', capture.text, re.MULTILINE))
+        jit = sum(any(module == '[anon]' and offset in named for module, offset in stack)
+                  for _, stack in capture.samples)
+        self.assertGreater(jit, 0.9 * len(capture.samples))
+
     def test_running_process(self):
         with subprocess.Popen([SPLIT, 'threads', '3000'], stdout=subprocess.DEVNULL) as process:
             time.sleep(0.2)

@@ -7,6 +7,7 @@
  *	threads  the same in four threads at once, named often-0 to often-3
  *	fork     in a child
  *	late     in late.so, which is loaded first, instead of burn()
+ *	jit      in a copy of burn() in memory without a file, described by /tmp/perf-PID.map
  *	fixed    not a time but an amount of work, about as much as takes so long, below a stack of 20
  *		 functions; prints the CPU time that it took ("cpu NS")
  */
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,6 +154,26 @@ static burn_fn load_late(const char *program)
 	return fn;
 }
 
+/* burn() is a loop that refers to nothing outside: its first bytes work anywhere. */
+static burn_fn copy_burn(void)
+{
+	enum {
+		SIZE = 128
+	};
+	char path[64];
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(code, (const void *)(uintptr_t)burn, SIZE);
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	FILE *map = fopen(path, "w");
+	if (!map)
+		exit(1);
+	fprintf(map, "%lx %x jit::burn in memory\n", (unsigned long)code, SIZE);
+	fclose(map);
+	return (burn_fn)(uintptr_t)code;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -166,6 +188,8 @@ int main(int argc, char **argv)
 		print(work_in_threads(duration_ns));
 	} else if (!strcmp(argv[1], "late")) {
 		print(work(load_late(argv[0]), duration_ns));
+	} else if (!strcmp(argv[1], "jit")) {
+		print(work(copy_burn(), duration_ns));
 	} else if (!strcmp(argv[1], "fork")) {
 		pid_t child = fork();
 		if (child == 0) {
