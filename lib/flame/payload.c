@@ -37,6 +37,8 @@ struct payload {
 	struct strbuf columns[COLUMN_COUNT];
 	struct strbuf header;
 	uint32_t nodes;
+	int metrics[PROFILE_METRICS_MAX]; /* those with values, by the profile's number */
+	int metric_count;
 };
 
 static void payload_release(struct payload *b)
@@ -86,20 +88,28 @@ static int frames_put(struct payload *b)
 	return 0;
 }
 
-static bool node_counts(const struct profile *p, uint32_t node)
+static void metrics_choose(struct payload *b)
 {
-	for (int m = 0; m < profile_metric_count(p); m++) {
-		if (profile_total(p, node, m))
+	for (int m = 0; m < profile_metric_count(b->profile); m++) {
+		if (profile_total(b->profile, PROFILE_ROOT, m))
+			b->metrics[b->metric_count++] = m;
+	}
+}
+
+static bool node_counts(const struct payload *b, uint32_t node)
+{
+	for (int i = 0; i < b->metric_count; i++) {
+		if (profile_total(b->profile, node, b->metrics[i]))
 			return true;
 	}
 	return false;
 }
 
 /* From @node on, the first of the siblings that has a value. */
-static uint32_t first_counting(const struct profile *p, uint32_t node)
+static uint32_t first_counting(const struct payload *b, uint32_t node)
 {
-	while (node != PROFILE_NONE && !node_counts(p, node))
-		node = profile_node(p, node).next;
+	while (node != PROFILE_NONE && !node_counts(b, node))
+		node = profile_node(b->profile, node).next;
 	return node;
 }
 
@@ -110,8 +120,8 @@ static void node_put(struct payload *b, uint32_t node, uint32_t left_row)
 
 	assert(left_row == TABLE_NONE || row >= left_row);
 	put(b, COLUMN_FRAME, left_row == TABLE_NONE ? row : row - left_row);
-	for (int m = 0; m < profile_metric_count(p); m++)
-		put(b, COLUMN_SELF + m, profile_self(p, node, m));
+	for (int i = 0; i < b->metric_count; i++)
+		put(b, COLUMN_SELF + i, profile_self(p, node, b->metrics[i]));
 	b->nodes++;
 }
 
@@ -122,7 +132,7 @@ static void nodes_put(struct payload *b)
 
 	node_put(b, node, TABLE_NONE);
 	for (;;) {
-		uint32_t child = first_counting(p, profile_node(p, node).first_child);
+		uint32_t child = first_counting(b, profile_node(p, node).first_child);
 		if (child != PROFILE_NONE) {
 			put(b, COLUMN_SHAPE, 0);
 			node_put(b, child, TABLE_NONE);
@@ -132,7 +142,7 @@ static void nodes_put(struct payload *b)
 
 		uint32_t next = PROFILE_NONE;
 		for (uint32_t up = 1; node != PROFILE_ROOT; up++) {
-			next = first_counting(p, profile_node(p, node).next);
+			next = first_counting(b, profile_node(p, node).next);
 			if (next != PROFILE_NONE) {
 				put(b, COLUMN_SHAPE, up);
 				break;
@@ -149,9 +159,9 @@ static void nodes_put(struct payload *b)
 static void header_put_metrics(struct payload *b)
 {
 	struct strbuf *h = &b->header;
-	for (int m = 0; m < profile_metric_count(b->profile); m++) {
-		struct profile_metric metric = profile_metric_get(b->profile, m);
-		strbuf_puts(h, m ? ",{\"name\":" : "{\"name\":");
+	for (int i = 0; i < b->metric_count; i++) {
+		struct profile_metric metric = profile_metric_get(b->profile, b->metrics[i]);
+		strbuf_puts(h, i ? ",{\"name\":" : "{\"name\":");
 		text_json(h, metric.name);
 		strbuf_puts(h, ",\"unit\":");
 		text_json(h, metric.unit);
@@ -164,14 +174,17 @@ static void header_put_metrics(struct payload *b)
 static void header_put(struct payload *b)
 {
 	struct strbuf *h = &b->header;
-	int columns = COLUMN_SELF + profile_metric_count(b->profile);
+	int columns = COLUMN_SELF + b->metric_count;
+	int first = 0;
 
+	while (first < b->metric_count - 1 && b->metrics[first] != b->opt->metric)
+		first++;
 	strbuf_puts(h, "{\"version\":1,\"title\":");
 	text_json(h, b->opt->title);
 	strbuf_puts(h, ",\"note\":");
 	text_json(h, b->opt->note);
 	strbuf_printf(h, ",\"nodes\":%u,\"metric\":%d,\"fluid\":%d,\"inverted\":%d,\"full\":%d",
-		      b->nodes, b->opt->metric, b->opt->fluid, b->opt->inverted, b->opt->full);
+		      b->nodes, first, b->opt->fluid, b->opt->inverted, b->opt->full);
 	strbuf_puts(h, ",\"kinds\":[");
 	for (int kind = 0; kind < FRAME_KIND_COUNT; kind++) {
 		strbuf_puts(h, kind ? "," : "");
@@ -245,7 +258,7 @@ static int payload_pack(struct payload *b, struct strbuf *ret)
 				(uint8_t)(size >> 24) },
 		   4, Z_NO_FLUSH);
 	packer_add(&k, b->header.data, size, Z_NO_FLUSH);
-	for (int i = 0; i < COLUMN_SELF + profile_metric_count(b->profile); i++) {
+	for (int i = 0; i < COLUMN_SELF + b->metric_count; i++) {
 		packer_add(&k, b->columns[i].data, b->columns[i].len, Z_NO_FLUSH);
 		strbuf_release(&b->columns[i]);
 	}
@@ -260,6 +273,7 @@ int payload_make(const struct profile *p, const struct payload_options *opt, str
 
 	if (table_make(p, &b.table) < 0 || frames_put(&b) < 0)
 		return -ENOMEM;
+	metrics_choose(&b);
 	nodes_put(&b);
 	header_put(&b);
 	for (int i = 0; i < COLUMN_COUNT; i++) {

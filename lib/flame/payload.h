@@ -23,7 +23,7 @@
  *			left sibling's, so that most are small
  *	  self		for each metric one stream of own values
  *
- * Nodes without any value are left out.
+ * Nodes and metrics without any value are left out.
  */
 #pragma once
 

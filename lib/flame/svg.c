@@ -62,8 +62,10 @@ static void put_page(struct strbuf *out, const struct flame_options *opt, const 
 		strbuf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 				 "<meta charset=\"utf-8\">\n<title>");
 		text_xml(out, s->title, SIZE_MAX);
-		strbuf_puts(out, "</title>\n<style>html,body{margin:0;height:100%}</style>\n"
-				 "</head>\n<body>\n");
+		strbuf_puts(
+			out,
+			"</title>\n<style>html,body{margin:0;height:100%}svg{display:block}</style>\n"
+			"</head>\n<body>\n");
 	} else {
 		strbuf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n");
 	}

@@ -74,6 +74,7 @@ const char *text_metric(const char *name)
 		{ "launches", "launches, not time" },
 		{ "cpu-samples", "samples of host code" },
 		{ "cpu-time", "CPU time of host code" },
+		{ "idle-host", "CPU time of host code while a device was idle" },
 		{ "blocked", "time that threads did not run" },
 		{ "bytes", "bytes moved" },
 		{ "flops", "floating-point operations" },
@@ -82,7 +83,7 @@ const char *text_metric(const char *name)
 		if (!strcmp(meanings[i].name, name))
 			return meanings[i].meaning;
 	}
-	return name;
+	return !strncmp(name, "stall:", 6) ? "samples with this stall reason" : name;
 }
 
 const char *text_kind(enum frame_kind kind)

@@ -396,9 +396,15 @@ class FlameTest(unittest.TestCase):
         self.assertGreater(rows["sbid"], rows["k"])
         self.assertGreater(rows["k"], rows["a"])
         width = page.app("app.picture.boxes.filter(b => app.nameOf(b.v) === 'sbid')[0].width")
+        # 8 of 10 samples, 1,200 pixels.
         self.assertAlmostEqual(width, 960)
         page.search("sbid")
         self.assertEqual(page.share(), "80.0")
+        page.search("^[ab]$")
+        self.assertEqual(page.share(), "100")
+        for name, width in (("a", 600), ("b", 360), ("b", 240), ("a", 600)):
+            self.browser.keys("Enter")
+            self.assertEqual((page.focused(), round(page.app("app.picture.boxOf(app.focused).width"))), (name, width))
 
     def test_by_leaf_adds_up(self):
         page = self.page(self.train, "--metric", "device-samples")

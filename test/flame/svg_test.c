@@ -141,6 +141,7 @@ static void packed_tree(void **state)
 				    "time ns 5 n a\n"
 				    "time ns 7 n b\n"
 				    "time ns 0 n z\n"
+				    "never calls 0 n z\n"
 				    "calls calls 1 s x 2\n";
 	CLEANUP_FCLOSE FILE *in = fmemopen((void *)lines, sizeof(lines) - 1, "r");
 	CLEANUP(profile_free) struct profile *p = lines_read(in);

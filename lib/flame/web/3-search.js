@@ -48,6 +48,8 @@ class Search {
 	placesInView() {
 		if (this.places)
 			return this.places;
+		if (this.view.options.byLeaf)
+			return this.places = this.placesByLeaf();
 		const seen = new Set();
 		/* More than anyone steps through; finding them all could take seconds. */
 		for (const i of this.tops.slice(0, 10000)) {
@@ -57,6 +59,26 @@ class Search {
 		}
 		this.places = [...seen];
 		return this.places;
+	}
+
+	/* By leaf, one frame of the tree is in many places: those that can be seen, from the leaf on. */
+	placesByLeaf() {
+		const SEEN = 1 / 5000;
+		const view = this.view;
+		const places = [];
+		for (const todo = [ROOT]; todo.length;) {
+			const v = todo.pop();
+			view.expand(v);
+			const first = view.column("kids")[v], end = first + view.column("kidCount")[v];
+			for (let kid = first; kid < end; kid++) {
+				if (this.matches(kid))
+					places.push(kid);
+				else if (view.column("value")[kid] > view.total * SEEN)
+					todo.push(kid);
+			}
+		}
+		const value = view.column("value");
+		return places.sort((a, b) => value[b] - value[a] || a - b);
 	}
 
 	/* A frame of the view matches when it or, merged, any of what it stands for does. */

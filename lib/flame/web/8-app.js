@@ -70,12 +70,13 @@ class App {
 
 	/* Change how the tree is looked at, and stay at the frame that is zoomed into. */
 	change(changes) {
-		const before = this.view;
-		let head = before.column("head")[this.zoom];
+		const head = this.view.column("head")[this.zoom];
 		const wasByLeaf = this.state.byLeaf;
 		Object.assign(this.state, changes);
-		this.makeView();
-		this.zoom = !wasByLeaf && !this.state.byLeaf && head >= 0 ? Math.max(ROOT, this.view.find(head)) : ROOT;
+		if (["metric", "hidden", "full", "byLeaf"].some((key) => key in changes)) {
+			this.makeView();
+			this.zoom = wasByLeaf || this.state.byLeaf || head < 0 ? ROOT : Math.max(ROOT, this.view.find(head));
+		}
 		this.draw();
 		this.scrollToZoom();
 		this.remember();
