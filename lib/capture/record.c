@@ -61,7 +61,7 @@ static const char *const object_kinds[] = {
 	[OBJECT_ELF] = "elf",       [OBJECT_KERNEL] = "kernel",   [OBJECT_VDSO] = "vdso",
 	[OBJECT_ANON] = "anon",     [OBJECT_PYTHON] = "python",   [OBJECT_NATIVE] = "native",
 	[OBJECT_CXX] = "cxx",       [OBJECT_SCOPE] = "scope",     [OBJECT_OP] = "op",
-	[OBJECT_MODULE] = "module", [OBJECT_MISSING] = "missing",
+	[OBJECT_MODULE] = "module", [OBJECT_MISSING] = "missing", [OBJECT_FRAME] = "frame",
 };
 static const char *const object_flags[] = { "holds-device-code", "deleted", "line-is-def" };
 
@@ -77,6 +77,7 @@ static const struct field object_fields[] = {
 	FIELD(object, generation, UNSIGNED),
 	FIELD(object, code_object, CODE_OBJECT),
 	FIELD(object, build_id, BYTES),
+	FIELD(object, frame_kind, UNSIGNED),
 };
 
 static const struct field process_fields[] = {

@@ -107,6 +107,7 @@ enum object_kind {
 	OBJECT_OP,      /* a framework operator (aten::mm); offset 0 */
 	OBJECT_MODULE,  /* a model's module instance (Linear_3), as a frame; offset 0 */
 	OBJECT_MISSING, /* a frame that says what is missing: "[truncated]"; offset 0 */
+	OBJECT_FRAME,   /* one of a foreign profile, of the kind it has there; offset 0 */
 };
 
 enum object_flag {
@@ -127,6 +128,7 @@ struct record_object {
 	uint64_t size;        /* ELF: file size when opened */
 	uint64_t generation;  /* ANON: counts reuse of an address range */
 	uint32_t code_object; /* the CODE_OBJECT that keeps this file's bytes, if any */
+	uint32_t frame_kind;  /* FRAME: enum frame_kind of base/frame.h */
 	struct record_bytes build_id;
 };
 

@@ -386,6 +386,7 @@ int capture_writer_object(struct capture_writer *w, const struct record_object *
 	copy->size = object->size;
 	copy->generation = object->generation;
 	copy->code_object = object->code_object;
+	copy->frame_kind = object->frame_kind;
 	copy->build_id.size = object->build_id.size;
 	memcpy(key, copy, sizeof(*copy));
 	if (object->build_id.size)
