@@ -332,6 +332,15 @@ static void on_abandon(void *data)
 	c->depth = c->element_depth - 1;
 }
 
+static void on_jump(void *data)
+{
+	struct chrome *c = data;
+
+	c->in_event = false;
+	c->depth = 2;
+	c->element_depth = 3;
+}
+
 static const struct feed_client client = {
 	.callbacks = {
 		.yajl_null = on_null,
@@ -345,6 +354,7 @@ static const struct feed_client client = {
 		.yajl_end_array = on_array_end,
 	},
 	.abandon = on_abandon,
+	.jump = on_jump,
 	.array_key = "traceEvents",
 };
 

@@ -223,6 +223,7 @@ static int feed_find_array(struct feed *f, size_t pos, const char *why, struct e
 				f->place = FEED_MEMBER;
 				f->chunk = (size_t)(p + 1 - f->data);
 				feed_count_drop(f, offset, why);
+				f->client.jump(f->client.data);
 				return feed_restart(f);
 			}
 			pos = (size_t)(at - f->data) + key_size;
@@ -376,11 +377,24 @@ static int feed_finish(struct feed *f, struct err *err)
 	return 0;
 }
 
+/* The first bytes, without the mark that some editors put before UTF-8. */
+static int feed_start(struct feed *f, struct err *err)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	int64_t n = feed_more(f, err);
+	if (n < 0)
+		return (int)n;
+	if (f->len >= 3 && !memcmp(f->data, mark, 3))
+		f->chunk = 3;
+	int rc = feed_restart(f);
+	return rc < 0 ? err_set(err, rc, "cannot read '%s'", stream_name(f->stream)) : 0;
+}
+
 int feed_run(struct feed *f, struct err *err)
 {
-	int rc = feed_restart(f);
+	int rc = feed_start(f, err);
 	if (rc < 0)
-		return err_set(err, rc, "cannot read '%s'", stream_name(f->stream));
+		return rc;
 
 	for (;;) {
 		if (f->chunk == f->len) {

@@ -23,6 +23,9 @@ struct feed_client {
 	yajl_callbacks
 		callbacks; /* a callback that returns 0 has called feed_stop() or feed_refuse() */
 	void (*abandon)(void *data); /* forget the element that was begun */
+	/* What came before the array was no JSON; the next token is in the array, the member of an
+	 * object. feed_enter() is not needed. */
+	void (*jump)(void *data);
 	void *data;
 	const char *array_key; /* the key that the array of elements may stand under */
 };

@@ -190,6 +190,26 @@ int frames_add(struct frames *f, enum object_kind kind, struct span text, uint32
 	return 0;
 }
 
+int frames_add_foreign(struct frames *f, uint32_t kind, struct span text, uint32_t *ret)
+{
+	struct frame_info info = { .kind = OBJECT_FRAME, .frame_kind = kind };
+	int rc = frames_string(f, text, &info.name);
+	if (rc < 0)
+		return rc;
+	/* Beside the kinds of objects. */
+	uint64_t key = hash_pair(0x100 + kind, info.name);
+	const uint64_t *known = hash_get(&f->by_text, key);
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	uint32_t frame = (uint32_t)f->infos.len;
+	if (vec_push(&f->infos, info) < 0 || hash_set(&f->by_text, key, frame) < 0)
+		return -ENOMEM;
+	*ret = frame;
+	return 0;
+}
+
 int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&f->by_path, hash_pair(parent, frame));
@@ -231,7 +251,11 @@ static int frames_object(struct frames *f, struct capture_writer *w, uint32_t fr
 	struct frame_info *info = &f->infos.data[frame];
 
 	if (!info->object) {
-		struct record_object object = { .kind = info->kind, .line = info->line };
+		struct record_object object = {
+			.kind = info->kind,
+			.line = info->line,
+			.frame_kind = info->frame_kind,
+		};
 		uint32_t id;
 		if (info->kind == OBJECT_PYTHON)
 			object.flags = OBJECT_LINE_IS_DEF;

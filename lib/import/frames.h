@@ -38,7 +38,8 @@ struct frame_info {
 	uint32_t traits;     /* enum frame_trait */
 	uint32_t name, path; /* strings */
 	uint32_t line;
-	uint32_t object; /* the writer's number + 1; 0: not written yet */
+	uint32_t frame_kind; /* enum frame_kind, of OBJECT_FRAME */
+	uint32_t object;     /* the writer's number + 1; 0: not written yet */
 };
 
 struct path_node {
@@ -72,6 +73,8 @@ int frames_written(struct frames *f, struct capture_writer *w, uint32_t string, 
  * line of Python becomes a module ("nn.Module: Linear_3") or a native function ("<built-in ...>").
  */
 int frames_add(struct frames *f, enum object_kind kind, struct span text, uint32_t *ret);
+/* A frame of a foreign profile as it is; @kind: enum frame_kind. */
+int frames_add_foreign(struct frames *f, uint32_t kind, struct span text, uint32_t *ret);
 /* @parent with one frame more. */
 int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret);
 /* @path with the frames of @tail behind it. */

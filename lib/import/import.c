@@ -18,6 +18,8 @@
 
 static const struct importer *const importers[] = {
 	&chrome_importer,
+	&hatchet_importer,
+	&folded_importer,
 };
 
 const char *import_format_name(size_t i)

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Events nest two or three levels; more is not an event. */
-#define REPAIR_DEPTH_MAX 32
+/* Events nest two or three levels; one that nests more is still to be passed as a whole. */
+#define REPAIR_DEPTH_MAX 4096
 /* Longest key looked for when deciding whether a quote ends a string. */
 #define REPAIR_KEY_MAX 128
 

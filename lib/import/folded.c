@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folded stacks: "frame;frame;frame COUNT", root first, one a line. The suffixes of flamegraph.pl's
+ * annotations (_[k]: OS kernel) and of AI flame graphs (_[G], _[g]: accelerator) give frames their
+ * kind, and a frame "-" is the boundary between the two.
+ */
+#include "base/cleanup.h"
+#include "base/frame.h"
+#include "import/decimal.h"
+#include "import/pyname.h"
+#include "import/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A line that is longer is not a stack: 4096 frames of 256 bytes. */
+#define FOLDED_LINE_MAX (1u << 20)
+
+struct folded {
+	struct session *session;
+	uint32_t thread;
+	uint64_t now;    /* samples so far: their places in time, as folded stacks have none */
+	uint64_t offset; /* of the line in the input */
+	uint64_t lines, dropped;
+};
+
+static bool ends(struct span text, const char *word)
+{
+	size_t size = strlen(word);
+	return text.size > size && !memcmp(text.data + text.size - size, word, size);
+}
+
+static bool is_offset(struct span text)
+{
+	return text.size > 2 && text.data[0] == '0' && text.data[1] == 'x';
+}
+
+/* "func (file.py:12)" of py-spy, "py::func (file.py:12)" of ours; and what other tools write. */
+static bool is_python(struct span text)
+{
+	struct pyname parsed;
+	return (text.size > 4 && !memcmp(text.data, "py::", 4)) || ends(text, ".py)") ||
+	       memmem(text.data, text.size, ".py:", 4) || pyname_parse(text, &parsed);
+}
+
+/* What a frame is; @text loses a suffix that says it. @is_device: behind the boundary. */
+static enum frame_kind kind_of(struct span *text, bool is_device, bool had_kernel)
+{
+	if (ends(*text, "_[k]")) {
+		text->size -= 4;
+		return FRAME_OS;
+	}
+	if (ends(*text, "_[i]") || ends(*text, "_[j]")) {
+		text->size -= 4;
+		return FRAME_NATIVE;
+	}
+	if (ends(*text, "_[G]")) {
+		text->size -= 4;
+		return is_device && had_kernel ? FRAME_FUNCTION : FRAME_KERNEL;
+	}
+	if (ends(*text, "_[g]")) {
+		text->size -= 4;
+		/* An instruction shows its place and operands, a stall reason is one word. */
+		return is_offset(*text) || memchr(text->data, ' ', text->size) ||
+				       memchr(text->data, '.', text->size)
+			       ? FRAME_INSTRUCTION
+			       : FRAME_STALL;
+	}
+	if (text->size == 1 && text->data[0] == '-')
+		return FRAME_BOUNDARY;
+	if (text->size > 2 && text->data[0] == '[' && text->data[text->size - 1] == ']')
+		return text->size > 7 && !memcmp(text->data, "[idle: ", 7) ? FRAME_IDLE
+									   : FRAME_MISSING;
+	return is_python(*text) ? FRAME_PYTHON : FRAME_NATIVE;
+}
+
+static int line_path(struct folded *f, struct span stack, uint32_t *ret)
+{
+	const char *p = (const char *)stack.data, *end = p + stack.size;
+	bool is_device = false, had_kernel = false;
+
+	*ret = PATH_EMPTY;
+	while (p < end) {
+		const char *stop = memchr(p, ';', (size_t)(end - p));
+		if (!stop)
+			stop = end;
+		struct span text = span_of(p, (size_t)(stop - p));
+		uint32_t frame;
+		p = stop + 1;
+		if (!text.size)
+			continue;
+		enum frame_kind kind = kind_of(&text, is_device, had_kernel);
+		is_device |= kind == FRAME_BOUNDARY;
+		had_kernel |= kind == FRAME_KERNEL;
+		int rc = frames_add_foreign(&f->session->frames, kind, text, &frame);
+		if (!rc)
+			rc = frames_path(&f->session->frames, *ret, frame, ret);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The count behind the last blank; false when there is none. */
+static bool line_split(struct span line, struct span *ret_stack, uint64_t *ret_count)
+{
+	while (line.size && strchr(" \t\r", line.data[line.size - 1]) && line.data[line.size - 1])
+		line.size--;
+	const uint8_t *blank = line.size ? memrchr(line.data, ' ', line.size) : NULL;
+	if (!blank || blank == line.data)
+		return false;
+	size_t size = (size_t)(blank - line.data);
+	struct span count = span_of(blank + 1, line.size - size - 1);
+	int64_t value;
+	/* Stacks of some tools are weighted with fractions of seconds or samples. */
+	if (decimal_parse(count, 0, &value) < 0 || value < 0)
+		return false;
+	*ret_stack = span_of(line.data, size);
+	*ret_count = (uint64_t)value;
+	return true;
+}
+
+static int folded_line(struct folded *f, struct span line)
+{
+	struct record rec = { .type = RECORD_CPU_SAMPLE };
+	struct span stack;
+	uint64_t count;
+	uint32_t path;
+
+	if (!line.size || line.data[0] == '#' || (line.size == 1 && line.data[0] == '\r'))
+		return 0;
+	f->lines++;
+	if (!line_split(line, &stack, &count)) {
+		session_dropped(f->session, 1, f->offset, "a line without a count");
+		f->dropped++;
+		return f->session->options->is_strict ? -EBADMSG : 0;
+	}
+	int rc = line_path(f, stack, &path);
+	if (rc < 0 || !count || path == PATH_EMPTY)
+		return rc;
+	rec.cpu_sample.time_ns = f->now;
+	rec.cpu_sample.thread = f->thread;
+	rec.cpu_sample.weight = count;
+	rc = frames_stack(&f->session->frames, f->session->writer, path, &rec.cpu_sample.stack);
+	if (!rc)
+		rc = capture_writer_put(f->session->writer, &rec);
+	f->now += count;
+	f->session->trust->host_spans++;
+	return rc;
+}
+
+/* The whole lines of @data; how many bytes they took, or negative. */
+static int64_t folded_lines(struct folded *f, struct span data, bool is_last)
+{
+	size_t pos = 0;
+
+	while (pos < data.size) {
+		const uint8_t *p = data.data + pos, *stop = memchr(p, '\n', data.size - pos);
+		if (!stop && !is_last)
+			break;
+		size_t size = stop ? (size_t)(stop - p) : data.size - pos;
+		int rc = folded_line(f, span_of(p, size));
+		if (rc < 0)
+			return rc;
+		size += stop != NULL;
+		pos += size;
+		f->offset += size;
+	}
+	return (int64_t)pos;
+}
+
+static int folded_start(struct folded *f)
+{
+	struct session *s = f->session;
+	struct record process = { .type = RECORD_PROCESS };
+	struct record thread = { .type = RECORD_THREAD };
+	int rc = session_header(s, "folded", "none: counts, laid end to end", "samples", 0, 0);
+
+	process.process.id = ++s->processes;
+	process.process.rank = s->rank;
+	thread.thread.id = f->thread = ++s->threads;
+	thread.thread.process = process.process.id;
+	if (!rc)
+		rc = capture_writer_put(s->writer, &process);
+	return rc < 0 ? rc : capture_writer_put(s->writer, &thread);
+}
+
+static int folded_read(struct folded *f, struct stream *in, char *buffer, struct err *err)
+{
+	size_t len = 0;
+
+	for (;;) {
+		int64_t n = stream_read(in, buffer + len, FOLDED_LINE_MAX - len, err);
+		if (n < 0)
+			return (int)n;
+		f->session->trust->bytes += (uint64_t)n;
+		len += (size_t)n;
+		int64_t used = folded_lines(f, span_of(buffer, len), !n);
+		if (used < 0)
+			return used == -EBADMSG
+				       ? err_set(err, -EBADMSG,
+						 "'%s': byte %llu: a line without a count",
+						 stream_name(in), (unsigned long long)f->offset)
+				       : err_set(err, (int)used, "cannot import '%s'",
+						 stream_name(in));
+		if (!used && len == FOLDED_LINE_MAX)
+			return err_set(
+				err, -EBADMSG, "'%s': byte %llu: a line of more than %u bytes",
+				stream_name(in), (unsigned long long)f->offset, FOLDED_LINE_MAX);
+		len -= (size_t)used;
+		memmove(buffer, buffer + used, len);
+		if (!n)
+			return 0;
+	}
+}
+
+static int folded_import(struct session *s, struct stream *in, struct err *err)
+{
+	struct folded f = { .session = s };
+	CLEANUP_FREE char *buffer = malloc(FOLDED_LINE_MAX);
+	int rc = buffer ? folded_start(&f) : -ENOMEM;
+
+	if (rc < 0)
+		return err_set(err, rc, "cannot import '%s'", stream_name(in));
+	rc = folded_read(&f, in, buffer, err);
+	s->trust->events += f.lines;
+	if (f.now > s->last_ns)
+		s->last_ns = f.now;
+	if (!rc && f.lines && f.dropped == f.lines)
+		return err_set(err, -EBADMSG, "'%s' has no line that is a stack and a count",
+			       stream_name(in));
+	return rc;
+}
+
+/* Its first lines are stacks with counts, but for a stray one. */
+static int folded_recognise(struct span head)
+{
+	size_t pos = 0, good = 0, bad = 0;
+
+	if (memchr(head.data, 0, head.size))
+		return 0;
+	for (int lines = 0; pos < head.size && lines < 20; lines++) {
+		const uint8_t *p = head.data + pos, *stop = memchr(p, '\n', head.size - pos);
+		size_t size = stop ? (size_t)(stop - p) : head.size - pos;
+		struct span stack;
+		uint64_t count;
+		pos += size + 1;
+		if (!size || p[0] == '#' || (!stop && good))
+			continue;
+		if (line_split(span_of(p, size), &stack, &count))
+			good++;
+		else
+			bad++;
+	}
+	return good > bad * 3 || (good && !bad) ? 50 : good > bad ? 20 : 0;
+}
+
+const struct importer folded_importer = {
+	.name = "folded",
+	.what = "Folded stacks, one a line with its count",
+	.recognise = folded_recognise,
+	.import = folded_import,
+};
