@@ -111,7 +111,7 @@ static bool has_ended(struct session *s, const struct waker *w, uint64_t now_ns)
 		s->end = SESSION_COMMAND_ENDED;
 	else if (!s->command.pid && !s->alive)
 		s->end = SESSION_TARGETS_ENDED;
-	else if (s->opt.duration_ns && now_ns - s->start_ns >= s->opt.duration_ns)
+	else if (s->opt.duration_ns && now_ns - s->armed_ns >= s->opt.duration_ns)
 		s->end = SESSION_DURATION;
 	else if (s->opt.max_bytes && capture_writer_stats(s->writer).bytes >= s->opt.max_bytes)
 		s->end = SESSION_MAX_SIZE;
@@ -124,7 +124,7 @@ static int timeout_of(const struct session *s, uint64_t now_ns, int most_ms)
 {
 	if (!s->opt.duration_ns)
 		return most_ms;
-	uint64_t end_ns = s->start_ns + s->opt.duration_ns;
+	uint64_t end_ns = s->armed_ns + s->opt.duration_ns;
 	uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 	return left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
 }

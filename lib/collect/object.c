@@ -190,8 +190,10 @@ static void object_open(struct objects *o, const struct object_place *place, str
 	object->is_jitdump = is_jitdump(object->path);
 	if (object->is_jitdump)
 		return;
-	if (elf_open_fd(&object->elf, object->fd, object->path, 0, &err) < 0) {
+	int rc = elf_open_fd(&object->elf, object->fd, object->path, 0, &err);
+	if (rc < 0) {
 		log_debug("%s", err.text);
+		object->is_foreign = rc == -ENOTSUP;
 		return;
 	}
 	(void)elf_build_id(object->elf, &object->build_id);
@@ -243,7 +245,8 @@ static int file_place(struct objects *o, const struct object_place *place, struc
 	if (rc < 0)
 		return rc;
 	object = o->files.data[number];
-	*ret = object->fd < 0 || object->elf || object->is_jitdump ? object : NULL;
+	bool is_code = object->fd < 0 || object->elf || object->is_foreign;
+	*ret = is_code || object->is_jitdump ? object : NULL;
 	return 0;
 }
 

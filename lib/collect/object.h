@@ -40,6 +40,7 @@ struct object {
 	struct elf_file *elf; /* NULL: not one, or not openable */
 	struct elf_build_id build_id;
 	bool is_jitdump;
+	bool is_foreign;           /* an ELF file of another kind than ours: 32 bit */
 	uint32_t code_object;      /* of the capture */
 	struct object_owner owner; /* OBJECT_ANON: whose memory it is */
 	const struct object

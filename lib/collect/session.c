@@ -158,8 +158,8 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 			return rc;
 		}
 	}
-	rc = capture_writer_commit(s->writer, err);
-	return rc;
+	s->armed_ns = session_now();
+	return capture_writer_commit(s->writer, err);
 }
 
 int session_count_losses(struct session *s)
@@ -202,7 +202,7 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.lost_samples = losses_samples(&s->losses),
 		.lost_total = losses_total(&s->losses),
 		.late = s->order.late,
-		.wall_ns = session_now() - s->start_ns,
+		.wall_ns = s->ended_ns - s->armed_ns,
 		.recorder_ns = cpu_time_ns(),
 		.sample_ns = costs[COST_SAMPLE].time_ns,
 		.sample_runs = costs[COST_SAMPLE].runs,
@@ -235,6 +235,7 @@ int session_stop(struct session *s, struct session_result *ret, struct err *err)
 	int rc = s->write_error;
 
 	sampler_close(&s->sampler);
+	s->ended_ns = session_now();
 	if (rc == 0)
 		rc = finish_file(s, &result);
 	if (rc < 0 && !*capture_writer_error(s->writer))

@@ -40,10 +40,13 @@ struct session {
 	struct accel *accel;
 	struct probes *probes;
 	uint64_t malformed_probes;
-	uint64_t line_budget_ns;      /* left */
-	uint32_t last_number;         /* given to CODE_OBJECT and accelerator records */
-	uint64_t last_correlation;    /* of launches: how many there are */
-	uint64_t start_ns, second_ns; /* of the recording; of the last once-a-second work */
+	uint64_t line_budget_ns;   /* left */
+	uint32_t last_number;      /* given to CODE_OBJECT and accelerator records */
+	uint64_t last_correlation; /* of launches: how many there are */
+	/* When the recording began, when all was armed, when the once-a-second work was done
+	 * last, when no more samples were taken. */
+	uint64_t start_ns, armed_ns, second_ns, ended_ns;
+	bool has_told_names; /* that something could not be named */
 	int write_error;
 	enum session_end end;
 };

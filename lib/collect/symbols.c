@@ -144,6 +144,10 @@ static int ask_worker(struct session *s, const struct object *object,
 		return rc;
 	if (rc < 0)
 		log_debug("%s", err.text);
+	if (rc < 0 && !s->has_told_names) {
+		s->has_told_names = true;
+		return info_put(s, "missing.names", err.text);
+	}
 	return 0;
 }
 
