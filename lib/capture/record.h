@@ -179,7 +179,9 @@ struct record_stack {
 	uint32_t id;
 	uint32_t flags; /* enum stack_flag */
 	uint32_t count;
-	const struct record_frame *frames; /* leaf first; OS kernel frames come first */
+	/* Leaf first; OS kernel frames come first. A caller's offset lies within its call: one
+	 * less than where the call returns to. */
+	const struct record_frame *frames;
 };
 
 struct record_symbol_line {

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/parse.h"
 #include "collect/library.h"
+#include "collect/probe.h"
 #include "collect/programs.h"
 #include "collect/sampler.h"
 #include "collect/sideband.h"
@@ -185,15 +186,24 @@ static void check_kernel_symbols(struct check *c)
 
 static void check_uprobes(struct check *c)
 {
+	CLEANUP(programs_close) struct programs programs = { 0 };
+	struct programs_options opt = { .ring_bytes = 1 << 20 };
 	int64_t type;
 
-	if (read_number("/sys/bus/event_source/devices/uprobe/type", &type)) {
-		FOUND(c, "yes");
+	if (!read_number("/sys/bus/event_source/devices/uprobe/type", &type)) {
+		c->state = CHECK_PARTLY;
+		FOUND(c, "none: launches on accelerators are not recorded");
+		MEND(c, "boot a kernel built with CONFIG_UPROBE_EVENTS=y");
 		return;
 	}
-	c->state = CHECK_PARTLY;
-	FOUND(c, "none: launches on accelerators are not recorded");
-	MEND(c, "boot a kernel built with CONFIG_UPROBE_EVENTS=y");
+	if (programs_open(&programs, &opt, NULL) == 0 && !probes_by_multi(programs.skeleton)) {
+		c->state = CHECK_PARTLY;
+		FOUND(c,
+		      "one by one, which takes a tenth of a second for each to attach and detach");
+		MEND(c, "Linux 6.6 and later attach those of a library at once");
+		return;
+	}
+	FOUND(c, "those of a library at once");
 }
 
 static void check_opencl(struct check *c)

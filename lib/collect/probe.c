@@ -102,6 +102,11 @@ void probes_prepare(struct recorder_bpf *skeleton)
 					      ATTACH_UPROBE_MULTI);
 }
 
+bool probes_by_multi(const struct recorder_bpf *skeleton)
+{
+	return bpf_program__expected_attach_type(skeleton->progs.on_probe) == ATTACH_UPROBE_MULTI;
+}
+
 int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
 		struct err *err)
 {
@@ -112,8 +117,7 @@ int probes_open(struct probes **ret, const struct programs *programs, const stru
 		return err_set(err, -ENOMEM, "no memory for probes");
 	p->accel = accel;
 	p->map_fd = bpf_map__fd(skeleton->maps.probe_programs);
-	p->by_multi =
-		bpf_program__expected_attach_type(skeleton->progs.on_probe) == ATTACH_UPROBE_MULTI;
+	p->by_multi = probes_by_multi(skeleton);
 	p->program[PROBE_CALL] = skeleton->progs.on_probe;
 	p->program[PROBE_ENTRY] = skeleton->progs.on_probe_entry;
 	p->program[PROBE_EXIT] = bpf_program__autoload(skeleton->progs.on_probe_return)

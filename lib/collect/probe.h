@@ -25,6 +25,8 @@ struct recorder_bpf;
  * site is a perf event, which takes 30 ms to attach and 100 ms to detach.
  */
 void probes_prepare(struct recorder_bpf *skeleton);
+/* Has it chosen uprobe_multi? */
+bool probes_by_multi(const struct recorder_bpf *skeleton);
 
 int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
 		struct err *err);
