@@ -27,7 +27,7 @@ struct debug_info {
 	VEC(uint32_t) unranged; /* units that do not say where their code lies */
 	Dwarf_CU *last_cu;      /* where listing goes on after a deadline */
 	bool is_listed;
-	struct unit_walk walk;
+	struct walk walk;
 };
 
 void debug_info_close(struct debug_info *d)
@@ -39,7 +39,6 @@ void debug_info_close(struct debug_info *d)
 	vec_release(&d->units);
 	vec_release(&d->ranges);
 	vec_release(&d->unranged);
-	vec_release(&d->walk.chain);
 	if (d->dw)
 		dwarf_end(d->dw);
 	if (d->elf)
@@ -154,7 +153,7 @@ static int add_unit(struct debug_info *d, uint8_t type, const Dwarf_Die *cu, con
 	struct add_range a = { .d = d, .unit = (uint32_t)d->units.len - 1 };
 	size_t before = d->ranges.len;
 	Dwarf_Die die = *cu;
-	int rc = unit_walk_ranges(&d->walk, &die, add_range, &a);
+	int rc = walk_ranges(&d->walk, &die, add_range, &a);
 	if (rc < 0)
 		return rc;
 	if (d->ranges.len == before && dwarf_haschildren(&die) == 1 &&
@@ -170,7 +169,7 @@ static int list_units(struct debug_info *d)
 		Dwarf_CU *cu = NULL;
 		Dwarf_Die die, split = { 0 };
 		uint8_t type;
-		int rc = unit_walk_step(&d->walk);
+		int rc = walk_step(&d->walk);
 		if (rc < 0)
 			return rc;
 		/* Damage ends the list where it is. */

@@ -3,58 +3,27 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <time.h>
+#include <string.h>
 
 /* Namespaces and classes nest by the dozen at most; this bounds recursion over a stranger's file. */
 #define DIE_DEPTH_MAX 64
-/* The clock is read once in so many DIEs, about every 10 µs. */
-#define STEPS_PER_CLOCK 64
 /* How many rows with line 0 are gone back over. */
 #define ZERO_ROWS_MAX 64
+
+static void drop_scopes(struct unit *u)
+{
+	vec_for_each(&u->scopes, s)
+		scopes_release(s);
+	u->scopes.len = 0;
+	u->scope_count = 0;
+	hash_release(&u->scopes_of);
+}
 
 void unit_release(struct unit *u)
 {
 	vec_release(&u->functions);
-}
-
-int unit_walk_step(struct unit_walk *w)
-{
-	if (!w->deadline_ns || ++w->steps % STEPS_PER_CLOCK)
-		return 0;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	return now_ns < w->deadline_ns ? 0 : -ETIME;
-}
-
-int unit_walk_ranges(const struct unit_walk *w, Dwarf_Die *die,
-		     int (*fn)(void *data, uint64_t low, uint64_t high), void *data)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		/* Linkers set addresses in discarded functions to 0, or 1 in range lists. */
-		if (low >= high || (low <= 1 && !w->is_zero_code))
-			continue;
-		int rc = fn(data, low, high);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/*
- * The DIE behind @die at the same level: 0, 1 at the end, negative on damage. DW_AT_sibling is the
- * file's word; one that points backwards would make a walk endless.
- */
-static int next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Off before = dwarf_dieoffset(die);
-	int rc = dwarf_siblingof(die, die);
-	if (rc == 0 && dwarf_dieoffset(die) <= before)
-		return -EBADMSG;
-	return rc;
+	drop_scopes(u);
+	vec_release(&u->scopes);
 }
 
 struct collect {
@@ -70,21 +39,21 @@ static int add_function(void *data, uint64_t low, uint64_t high)
 }
 
 /* Damage ends the walk of the level where it is: what was found before counts. */
-static int collect_functions(struct unit *u, struct unit_walk *w, Dwarf_Die *parent, bool is_deep,
+static int collect_functions(struct unit *u, struct walk *w, Dwarf_Die *parent, bool is_deep,
 			     unsigned depth)
 {
 	Dwarf_Die die;
 	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die) != 0)
 		return 0;
 	do {
-		int rc = unit_walk_step(w);
+		int rc = walk_step(w);
 		if (rc < 0)
 			return rc;
 		bool has_functions = false;
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram: {
 			struct collect c = { .unit = u, .die = die.addr };
-			rc = unit_walk_ranges(w, &die, add_function, &c);
+			rc = walk_ranges(w, &die, add_function, &c);
 			if (rc < 0)
 				return rc;
 			has_functions = is_deep;
@@ -106,7 +75,7 @@ static int collect_functions(struct unit *u, struct unit_walk *w, Dwarf_Die *par
 			if (rc < 0)
 				return rc;
 		}
-	} while (next_sibling(&die) == 0);
+	} while (walk_sibling(&die) == 0);
 	return 0;
 }
 
@@ -121,7 +90,7 @@ static int compare_functions(const void *va, const void *vb)
 	return a->die < b->die ? -1 : a->die > b->die;
 }
 
-int unit_read_functions(struct unit *u, struct unit_walk *w, bool is_deep)
+int unit_read_functions(struct unit *u, struct walk *w, bool is_deep)
 {
 	u->functions.len = 0;
 	int rc = collect_functions(u, w, &u->die, is_deep, 0);
@@ -161,35 +130,33 @@ static const struct unit_function *find_function(const struct unit *u, uint64_t 
 	return NULL;
 }
 
-/* The innermost function at @vaddr, which lies in @function: @w->chain gets the inlined ones on the
- * way there. dwarf_getscopes() would do, but walks the whole unit, and leaves the chain at the first
- * inlined function for that one's abstract definition. */
-static int find_chain(struct unit_walk *w, Dwarf_Die *function, uint64_t vaddr)
+/*
+ * The inlined functions in @function. dwarf_getscopes() would find those at one address, but walks the
+ * whole unit each time, and leaves the chain at the first for that one's abstract definition.
+ */
+static int get_scopes(struct unit *u, struct walk *w, Dwarf_Die *function,
+		      const struct scopes **ret)
 {
-	Dwarf_Die die, parent = *function;
+	uint64_t key = (uint64_t)(uintptr_t)function->addr;
+	uint64_t *known = hash_get(&u->scopes_of, key);
+	struct scopes fresh = { 0 };
 
-	w->chain.len = 0;
-	while (dwarf_child(&parent, &die) == 0) {
-		bool is_found = false;
-		do {
-			int rc = unit_walk_step(w);
-			if (rc < 0)
-				return rc;
-			int tag = dwarf_tag(&die);
-			if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
-			    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
-				continue;
-			if (dwarf_haspc(&die, vaddr) != 1)
-				continue;
-			if (tag == DW_TAG_inlined_subroutine && vec_push(&w->chain, die) < 0)
-				return -ENOMEM;
-			is_found = true;
-			break;
-		} while (next_sibling(&die) == 0);
-		if (!is_found)
-			break;
-		parent = die;
+	if (known) {
+		*ret = &u->scopes.data[*known];
+		return 0;
 	}
+	int rc = scopes_read(&fresh, w, function);
+	if (rc < 0)
+		return rc;
+	if (u->scope_count + fresh.scopes.len > UNIT_SCOPES_MAX)
+		drop_scopes(u);
+	if (hash_set(&u->scopes_of, key, u->scopes.len) < 0 || vec_push(&u->scopes, fresh) < 0) {
+		hash_remove(&u->scopes_of, key);
+		scopes_release(&fresh);
+		return -ENOMEM;
+	}
+	u->scope_count += fresh.scopes.len;
+	*ret = vec_last(&u->scopes);
 	return 0;
 }
 
@@ -275,19 +242,13 @@ static int64_t find_row(struct unit *u, uint64_t vaddr)
 	return low ? (int64_t)low - 1 : -ENOENT;
 }
 
-/* The innermost DIE of the chain last found, 0 for @function itself. */
-static Dwarf_Off innermost(const struct unit_walk *w)
-{
-	return w->chain.len ? dwarf_dieoffset(vec_last(&w->chain)) : 0;
-}
-
 /*
- * The line being executed. Compilers give line 0 to code that belongs to no line (DWARF 5, 6.2.2):
- * the nearest row before it that has one is shown instead, if that is in the same function, inlined
- * or not. Leaves @w->chain changed.
+ * The line being executed at @vaddr, in @scope of @scopes. Compilers give line 0 to code that belongs to
+ * no line (DWARF 5, 6.2.2): the nearest row before it that has one is shown instead, if that is in the
+ * same function, inlined or not.
  */
-static int current_row(struct unit *u, struct unit_walk *w, Dwarf_Die *function, uint64_t vaddr,
-		       struct row *ret)
+static int current_row(struct unit *u, Dwarf_Die *function, const struct scopes *scopes,
+		       uint64_t vaddr, struct row *ret)
 {
 	int64_t at = find_row(u, vaddr);
 	struct row row;
@@ -297,7 +258,7 @@ static int current_row(struct unit *u, struct unit_walk *w, Dwarf_Die *function,
 	if (row.line || !function)
 		return 0;
 
-	Dwarf_Off scope = innermost(w);
+	uint32_t scope = scopes_at(scopes, vaddr);
 	for (unsigned i = 0; i < ZERO_ROWS_MAX && at-- > 0; i++) {
 		if (!read_row(u, (size_t)at, &row) || row.is_end)
 			return 0;
@@ -305,10 +266,7 @@ static int current_row(struct unit *u, struct unit_walk *w, Dwarf_Die *function,
 			continue;
 		if (dwarf_haspc(function, row.address) != 1)
 			return 0;
-		int rc = find_chain(w, function, row.address);
-		if (rc < 0)
-			return rc;
-		if (innermost(w) == scope) {
+		if (scopes_at(scopes, row.address) == scope) {
 			*ret = row;
 			return 0;
 		}
@@ -316,23 +274,28 @@ static int current_row(struct unit *u, struct unit_walk *w, Dwarf_Die *function,
 	return 0;
 }
 
-/* @w->chain and its lines into @ret, which has the function's name: from the outermost kept on, each
- * function's place is where it calls the next. */
-static void fill_chain(struct unit *u, struct unit_walk *w, struct debug_place *ret)
+/*
+ * The chain from the function, whose name @ret has, down to @scope: each one's place is where it calls
+ * the next. The innermost are kept where there are too many.
+ */
+static void fill_chain(struct unit *u, const struct scopes *scopes, uint32_t scope,
+		       struct debug_place *ret)
 {
-	size_t skip = w->chain.len + 1 > DEBUG_LINES_MAX ? w->chain.len + 1 - DEBUG_LINES_MAX : 0;
+	size_t depth = scope ? scopes->scopes.data[scope - 1].depth : 0;
 
-	ret->count = 0;
-	for (size_t i = skip; i <= w->chain.len; i++) {
-		struct debug_line *line = &ret->lines[ret->count++];
+	ret->count = depth < DEBUG_LINES_MAX ? depth + 1 : DEBUG_LINES_MAX;
+	memset(&ret->lines[1], 0, (ret->count - 1) * sizeof(*ret->lines));
+	for (size_t i = ret->count; scope && i-- > 0;) {
+		const struct scope *s = &scopes->scopes.data[scope - 1];
+		Dwarf_Die die = { .addr = s->die, .cu = u->die.cu };
+		ret->lines[i].name = die_name(&die);
 		if (i)
-			*line = (struct debug_line){ .name = die_name(&w->chain.data[i - 1]) };
-		if (i < w->chain.len)
-			call_place(u, &w->chain.data[i], line);
+			call_place(u, &die, &ret->lines[i - 1]);
+		scope = s->parent;
 	}
 }
 
-int unit_at(struct unit *u, struct unit_walk *w, uint64_t vaddr, struct debug_place *ret)
+int unit_at(struct unit *u, struct walk *w, uint64_t vaddr, struct debug_place *ret)
 {
 	Dwarf_Die die = { .cu = u->die.cu }, *function = NULL;
 	const struct unit_function *f = NULL;
@@ -348,23 +311,22 @@ int unit_at(struct unit *u, struct unit_walk *w, uint64_t vaddr, struct debug_pl
 	ret->start = f ? f->low : vaddr;
 	ret->size = f ? f->high - f->low : 0;
 	ret->lines[0] = (struct debug_line){ 0 };
-	w->chain.len = 0;
+	ret->count = 1;
+	const struct scopes *scopes = NULL;
 	if (f) {
 		die.addr = f->die;
 		function = &die;
-		ret->lines[0].name = die_name(function);
-		int rc = find_chain(w, function, vaddr);
+		int rc = get_scopes(u, w, function, &scopes);
 		if (rc < 0)
 			return rc;
+		ret->lines[0].name = die_name(function);
+		fill_chain(u, scopes, scopes_at(scopes, vaddr), ret);
 	}
-	fill_chain(u, w, ret);
 
 	struct row row;
-	int rc = current_row(u, w, function, vaddr, &row);
-	if (rc == -ENOENT)
-		return function ? 0 : rc;
+	int rc = current_row(u, function, scopes, vaddr, &row);
 	if (rc < 0)
-		return rc;
+		return function ? 0 : rc;
 	struct debug_line *last = &ret->lines[ret->count - 1];
 	last->file = row.file;
 	last->line = row.line > 0 ? (uint32_t)row.line : 0;

@@ -2,10 +2,10 @@
 /* One compilation unit: its functions by address, chains of inlined ones, its lines. Internal. */
 #pragma once
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "dwarf/debug_info.h"
-
-#include <elfutils/libdw.h>
+#include "dwarf/scopes.h"
 
 /* [low, high) belongs to the function whose DIE is at @die, in .debug_info as it lies in memory. */
 struct unit_function {
@@ -14,10 +14,16 @@ struct unit_function {
 	void *die;
 };
 
+/* Inlined functions kept for the next address in the same function; beyond, all are dropped. 128 MB. */
+#define UNIT_SCOPES_MAX (2u << 20)
+
 struct unit {
 	Dwarf_Die lines_die; /* the unit; its skeleton where the DWARF is split */
 	Dwarf_Die die;       /* what holds the functions */
 	VEC(struct unit_function) functions;
+	VEC(struct scopes) scopes; /* of functions that were asked about */
+	struct hash scopes_of;     /* function's DIE -> index of scopes */
+	size_t scope_count;
 	Dwarf_Lines *lines;
 	size_t line_count;
 	enum unit_state {
@@ -28,23 +34,9 @@ struct unit {
 	bool has_lines_read;
 };
 
-/* What holds while one address is looked up. */
-struct unit_walk {
-	uint64_t deadline_ns; /* 0: none */
-	unsigned steps;
-	bool is_zero_code; /* the file has code at address 0; else that marks discarded functions */
-	VEC(Dwarf_Die) chain; /* scratch: inlined functions, outermost first */
-};
-
 void unit_release(struct unit *u);
 
-/* -ETIME when the deadline has passed; looks at the clock only now and then. */
-int unit_walk_step(struct unit_walk *w);
-/* Call @fn for each range of addresses of @die that can be live code. */
-int unit_walk_ranges(const struct unit_walk *w, Dwarf_Die *die,
-		     int (*fn)(void *data, uint64_t low, uint64_t high), void *data);
-
 /* Read the unit's functions. -ETIME leaves it as it was. */
-int unit_read_functions(struct unit *u, struct unit_walk *w, bool is_deep);
+int unit_read_functions(struct unit *u, struct walk *w, bool is_deep);
 /* As debug_info_at(), within this unit. */
-int unit_at(struct unit *u, struct unit_walk *w, uint64_t vaddr, struct debug_place *ret);
+int unit_at(struct unit *u, struct walk *w, uint64_t vaddr, struct debug_place *ret);
