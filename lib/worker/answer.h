@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How symbols come back from the worker: numbers and a heap of strings, written by symbolize_job.c and
- * checked by symbolize.c. Internal.
+ * How symbols come back from the worker: numbers and a heap of strings, written by symbolize_job.c. What
+ * comes may be anything, and is checked here before a byte of it is believed. Internal.
  *
  *	struct answer_head, then its arrays in the order of its counts
  */
 #pragma once
+
+#include "base/span.h"
+#include "worker/worker.h"
 
 #include <stdint.h>
 
@@ -36,3 +39,21 @@ struct symbolize_result {
 	uint8_t is_budget_spent;
 	uint8_t has_debug_file;
 };
+
+/* An answer that has been checked; views into its bytes. */
+struct answer {
+	struct answer_head head;
+	const struct answer_symbol *symbols;
+	const struct answer_line *lines;
+	const char *strings;
+};
+
+/*
+ * 0, or -EPROTO: not an answer to @ask. @data is aligned to 8 bytes, as a mapping is, and does not change
+ * any more. Afterwards each symbol is for an offset that was asked, in order and once, and lies around it;
+ * each string ends, is not empty where it is a name, and has at most SYMBOL_NAME_BYTES_MAX bytes.
+ */
+int answer_check(struct span data, const struct worker_ask *ask, struct answer *ret);
+/* Call @fn for each symbol and add to @counts. */
+int answer_deliver(const struct answer *a, const struct worker_ask *ask, worker_symbol_fn fn,
+		   void *data, struct worker_counts *counts);

@@ -77,7 +77,7 @@ static bool candidate_path(const struct debug_files *d, const struct elf_symbols
 	case BY_BUILD_ID_HERE:
 		if (d->root_fd < 0)
 			return false;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case BY_BUILD_ID:
 		/* One byte would name a folder. */
 		if (w->build_id.size < 2)

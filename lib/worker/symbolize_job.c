@@ -16,19 +16,19 @@
 /* More than one file of a name: the build-id's, the link's three, the host's. */
 #define ATTEMPTS_MAX 8
 
-struct answer {
+struct draft {
 	VEC(struct answer_symbol) symbols;
 	VEC(struct answer_line) lines;
-	struct strtab strings; /* names in the lines are its numbers until answer_write() */
+	struct strtab strings; /* names in the lines are its numbers until draft_write() */
 };
 
-static void answer_release(struct answer *a)
+static void draft_release(struct draft *a)
 {
 	vec_release(&a->symbols);
 	vec_release(&a->lines);
 	strtab_release(&a->strings);
 }
-DEFINE_CLEANUP_EMBEDDED(answer_release, struct answer)
+DEFINE_CLEANUP_EMBEDDED(draft_release, struct draft)
 
 static uint64_t now_ns(void)
 {
@@ -37,13 +37,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int intern(struct answer *a, const char *text, uint32_t *ret)
+static int intern(struct draft *a, const char *text, uint32_t *ret)
 {
 	size_t n = strnlen(text, SYMBOL_NAME_BYTES_MAX);
 	return strtab_intern(&a->strings, text, n, ret, NULL);
 }
 
-static int answer_add(struct answer *a, size_t index, const struct symbol *s)
+static int draft_add(struct draft *a, size_t index, const struct symbol *s)
 {
 	struct answer_symbol symbol = {
 		.start = s->start,
@@ -66,7 +66,7 @@ static int answer_add(struct answer *a, size_t index, const struct symbol *s)
 }
 
 /* Turn the strings' numbers into where each begins, and write everything. */
-static int answer_write(struct answer *a, struct worker_job *job, struct err *err)
+static int draft_write(struct draft *a, struct worker_job *job, struct err *err)
 {
 	uint32_t count = strtab_count(&a->strings);
 	CLEANUP_FREE uint32_t *begin = calloc(count, sizeof(*begin));
@@ -129,7 +129,7 @@ static int add_file(struct worker_job *job, struct elf_symbols *e,
 }
 
 static int name_offsets(struct elf_symbols *e, const uint64_t *offsets, size_t count,
-			uint64_t deadline_ns, struct answer *a, struct symbolize_result *result)
+			uint64_t deadline_ns, struct draft *a, struct symbolize_result *result)
 {
 	bool want_lines = deadline_ns && elf_symbols_have_lines(e);
 
@@ -145,14 +145,14 @@ static int name_offsets(struct elf_symbols *e, const uint64_t *offsets, size_t c
 			result->is_budget_spent = 1;
 			rc = elf_symbols_at(e, offsets[i], false, 0, &symbol);
 		}
-		if (rc == -ENOMEM || (rc == 0 && answer_add(a, i, &symbol) < 0))
+		if (rc == -ENOMEM || (rc == 0 && draft_add(a, i, &symbol) < 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 static int symbolize_elf(struct worker_job *job, const struct symbolize_args *args,
-			 const uint64_t *offsets, size_t count, struct answer *a,
+			 const uint64_t *offsets, size_t count, struct draft *a,
 			 struct symbolize_result *result, struct err *err)
 {
 	uint64_t deadline = args->want_lines ? now_ns() + args->budget_ns : 0;
@@ -178,7 +178,7 @@ static int symbolize_elf(struct worker_job *job, const struct symbolize_args *ar
 }
 
 static int symbolize_jit(struct worker_job *job, bool is_dump, const uint64_t *offsets,
-			 size_t count, struct answer *a, struct err *err)
+			 size_t count, struct draft *a, struct err *err)
 {
 	CLEANUP(jit_symbols_free) struct jit_symbols *j = NULL;
 	struct stat st;
@@ -200,7 +200,7 @@ static int symbolize_jit(struct worker_job *job, bool is_dump, const uint64_t *o
 	if (rc < 0)
 		return err_prefix(err, rc, "'%s'", job->name);
 	for (size_t i = 0; i < count; i++) {
-		if (jit_symbols_at(j, offsets[i], &symbol) == 0 && answer_add(a, i, &symbol) < 0)
+		if (jit_symbols_at(j, offsets[i], &symbol) == 0 && draft_add(a, i, &symbol) < 0)
 			return err_set(err, -ENOMEM, "'%s'", job->name);
 	}
 	return 0;
@@ -211,7 +211,7 @@ int worker_symbolize_job(struct worker_job *job, struct err *err)
 	struct symbolize_args args;
 	struct symbolize_result result = { 0 };
 	CLEANUP_FREE void *input = NULL;
-	CLEANUP(answer_release) struct answer a = { 0 };
+	CLEANUP(draft_release) struct draft a = { 0 };
 	size_t size;
 
 	memcpy(&args, job->args, sizeof(args));
@@ -233,7 +233,7 @@ int worker_symbolize_job(struct worker_job *job, struct err *err)
 	if (rc < 0)
 		return rc;
 	memcpy(job->reply, &result, sizeof(result));
-	return answer_write(&a, job, err);
+	return draft_write(&a, job, err);
 }
 
 _Static_assert(sizeof(struct symbolize_args) <= WORKER_ARGS_BYTES, "arguments fit into a call");
