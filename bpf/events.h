@@ -66,9 +66,14 @@ struct event_fork {
 	__u32 child_pid, child_tid; /* child_pid == header.pid: a thread */
 };
 
+/* /proc is too slow for this: a process may be gone again within a millisecond. */
 struct event_exec {
 	struct event_header header;
+	__u32 uid;            /* effective */
+	__u32 arguments_size; /* bytes of its command line: strings, each with its NUL; may be cut */
+	char arguments[];
 };
+#define EVENT_ARGUMENTS_MAX 2048
 
 struct event_exit {
 	struct event_header header;
@@ -116,7 +121,7 @@ EVENT_ASSERT(sizeof(struct event_header) == 32);
 EVENT_ASSERT(sizeof(struct event_stack) == 8);
 EVENT_ASSERT(sizeof(struct event_sample) == 48);
 EVENT_ASSERT(sizeof(struct event_fork) == 40);
-EVENT_ASSERT(sizeof(struct event_exec) == 32);
+EVENT_ASSERT(sizeof(struct event_exec) == 40);
 EVENT_ASSERT(sizeof(struct event_exit) == 40);
 EVENT_ASSERT(sizeof(struct event_sample) + (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 <=
 	     EVENT_MAX_BYTES);

@@ -80,12 +80,26 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
 	int pid;  /* of the thread, as gettid() gives it in the machine's own namespace */
 	int tgid; /* of the process, as getpid() gives it there */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
+	const struct cred *cred;
 };
 
 #pragma clang attribute pop

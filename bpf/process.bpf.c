@@ -37,19 +37,45 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* The command line, which the kernel has just put on the new stack. Its size in @event. */
+static __always_inline u32 read_arguments(struct task_struct *task, struct event_exec *event)
+{
+	u64 start = BPF_CORE_READ(task, mm, arg_start);
+	u64 size = BPF_CORE_READ(task, mm, arg_end) - start;
+
+	if (size > EVENT_ARGUMENTS_MAX)
+		size = EVENT_ARGUMENTS_MAX;
+	if (bpf_probe_read_user(event->arguments, size, (const void *)start))
+		return 0;
+	return size;
+}
+
 /* TP_PROTO(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm) */
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	u32 pid = current_ids() >> 32;
 	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
-	struct event_exec event;
+	struct event_exec *event, plain;
+	struct slot *slot;
 
 	if (!flags)
 		return 0;
 	*flags &= ~TARGET_STARTING;
-	event_begin(&event.header, EVENT_EXEC);
-	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
+	slot = slot_claim();
+	event = slot ? (struct event_exec *)slot->words : &plain;
+	event_begin(&event->header, EVENT_EXEC);
+	event->uid = BPF_CORE_READ(task, cred, euid.val);
+	event->arguments_size = 0;
+	if (!slot) {
+		event_submit(&event->header, sizeof(*event), LOSS_PROCESS_RING_FULL);
+		return 0;
+	}
+	event->arguments_size = read_arguments(task, event);
+	event_submit(&event->header, sizeof(*event) + (event->arguments_size & 4095),
+		     LOSS_PROCESS_RING_FULL);
+	slot_free(slot);
 	return 0;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/session_internal.h"
 
-#include "collect/describe.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -26,29 +24,6 @@ static void target_ended(struct session *s, uint32_t pid, uint64_t time_ns)
 	}
 }
 
-/* @pid has a new image: what it is can be read now, and perhaps not when the event's turn comes. */
-static int add_command(struct session *s, uint32_t pid, uint64_t time_ns)
-{
-	CLEANUP(process_facts_release) struct process_facts facts = { 0 };
-
-	if (process_facts_read(pid, &facts) < 0)
-		return 0;
-	const char *command = facts.command ? facts.command : "";
-	const char *cgroup = facts.cgroup ? facts.cgroup : "";
-	size_t command_size = strlen(command) + 1, cgroup_size = strlen(cgroup) + 1;
-	size_t size = sizeof(struct item_command) + command_size + cgroup_size;
-	CLEANUP_FREE struct item_command *item = calloc(1, size);
-	if (!item)
-		return -ENOMEM;
-	item->pid = pid;
-	item->ns_pid = facts.ns_pid;
-	item->uid = facts.uid;
-	item->cgroup_offset = (uint32_t)command_size;
-	memcpy(item->text, command, command_size);
-	memcpy(item->text + command_size, cgroup, cgroup_size);
-	return order_add(&s->order, time_ns, ITEM_COMMAND, item, (uint32_t)size);
-}
-
 /* From our programs, which tell of targets only. */
 static int on_event(void *data, const struct event_header *event)
 {
@@ -59,13 +34,11 @@ static int on_event(void *data, const struct event_header *event)
 	case EVENT_FORK:
 		rc = intake_add_target(s, ((const struct event_fork *)event)->child_pid);
 		break;
-	case EVENT_EXEC:
-		rc = add_command(s, event->pid, event->time_ns);
-		break;
 	case EVENT_EXIT:
 		if (((const struct event_exit *)event)->is_last)
 			target_ended(s, event->pid, event->time_ns);
 		break;
+	case EVENT_EXEC:
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
 		break;

@@ -88,15 +88,11 @@ static int process_new(struct processes *p, uint32_t pid, struct process **ret)
 	return 0;
 }
 
-int process_get(struct processes *p, uint32_t pid, uint64_t time_ns, struct process **ret)
+int process_adopt(struct processes *p, uint32_t pid, uint64_t time_ns, struct process **ret)
 {
-	struct process *process = pointer_get(&p->by_pid, pid);
+	struct process *process;
 	struct process_facts facts;
 
-	if (process) {
-		*ret = process;
-		return 0;
-	}
 	int rc = process_new(p, pid, &process);
 	if (rc < 0)
 		return rc;
@@ -114,7 +110,22 @@ int process_get(struct processes *p, uint32_t pid, uint64_t time_ns, struct proc
 		process_facts_release(&facts);
 	}
 	*ret = process;
-	return process_read_maps(p, process, time_ns);
+	return 0;
+}
+
+int process_get(struct processes *p, uint32_t pid, uint64_t time_ns, struct process **ret)
+{
+	struct process *process = pointer_get(&p->by_pid, pid);
+
+	if (!process) {
+		int rc = process_adopt(p, pid, time_ns, &process);
+		if (rc >= 0)
+			rc = process_read_maps(p, process, time_ns);
+		if (rc < 0)
+			return rc;
+	}
+	*ret = process;
+	return 0;
 }
 
 static int thread_new(struct processes *p, struct process *process, uint32_t tid,
@@ -210,45 +221,75 @@ int process_fork(struct processes *p, uint32_t pid, uint32_t tid, uint32_t child
 int process_exec(struct processes *p, uint32_t pid, struct span comm, uint64_t time_ns)
 {
 	struct process *before = pointer_get(&p->by_pid, pid), *process;
+	struct process old = { .ns_pid = pid };
 	struct thread *thread;
-	/* Not the image before: it need not have run at all (fork, then exec). */
-	uint32_t parent = before ? before->parent : 0;
-	uint32_t ns_pid = before ? before->ns_pid : pid;
-	uint32_t uid = before ? before->uid : 0;
 
+	if (before) {
+		old = *before;
+		before->cgroup = NULL; /* ours now */
+	}
 	int rc = process_new(p, pid, &process);
-	if (rc < 0)
+	if (rc < 0) {
+		free(old.cgroup);
 		return rc;
-	process->parent = parent;
-	process->ns_pid = ns_pid;
-	process->uid = uid;
+	}
+	/* Its parent is not the image before, which need not have run at all (fork, then exec). */
+	process->parent = old.parent;
+	process->ns_pid = old.ns_pid;
+	process->uid = old.uid;
+	process->cgroup = old.cgroup;
 	process->start_ns = time_ns;
 	process->maps_read_ns = time_ns; /* its mappings are told from here on */
+	process->is_executing = true;
 	set_name(process->comm, comm);
 	return thread_new(p, process, pid, &thread);
 }
 
-static int replace_text(char **text, const char *with)
+/* Arguments as a shell's user would type them, but for quotes; NULL for none. */
+static char *join_arguments(struct span arguments)
 {
-	char *copy = *with ? strdup(with) : NULL;
+	size_t size = arguments.size;
 
-	if (*with && !copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
+	while (size && !arguments.data[size - 1])
+		size--;
+	if (!size)
+		return NULL;
+	char *copy = malloc(size + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, arguments.data, size);
+	for (size_t i = 0; i < size; i++) {
+		if (!copy[i])
+			copy[i] = ' ';
+	}
+	copy[size] = '\0';
+	return copy;
 }
 
-int process_describe(struct processes *p, uint32_t pid, const struct process_description *d)
+int process_complete(struct processes *p, uint32_t pid, uint32_t uid, struct span arguments,
+		     uint64_t time_ns)
 {
 	struct process *process = pointer_get(&p->by_pid, pid);
+	uint32_t id;
 
-	if (!process)
+	if (!process || !process->is_executing) {
+		/* Its first half did not fit into the side-band's ring. */
+		int rc = process_new(p, pid, &process);
+		if (rc < 0)
+			return rc;
+		process->start_ns = time_ns;
+		rc = process_read_maps(p, process, time_ns);
+		if (rc < 0)
+			return rc;
+	}
+	process->is_executing = false;
+	process->uid = uid;
+	process->command = join_arguments(arguments);
+	if (!process->is_declared)
 		return 0;
-	process->ns_pid = d->ns_pid;
-	process->uid = d->uid;
-	int rc = replace_text(&process->command, d->command);
-	return rc < 0 ? rc : replace_text(&process->cgroup, d->cgroup);
+	/* A sample during the exec was first. The record once more, under the same number. */
+	process->is_declared = false;
+	return process_declare(p, process, &id);
 }
 
 int thread_rename(struct processes *p, uint32_t pid, uint32_t tid, struct span name,

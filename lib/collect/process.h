@@ -28,6 +28,9 @@ struct process {
 	struct object *anon;   /* NULL until it has code without a file */
 	uint64_t maps_read_ns; /* when /proc/PID/maps was read last; 0: never */
 	uint64_t exited_ns;    /* 0: alive */
+	/* Between the exec's two halves: it is the new image already, but what its user registers
+	 * hold is still the old one's. */
+	bool is_executing;
 	bool is_declared;
 };
 
@@ -55,20 +58,18 @@ void processes_release(struct processes *p);
 /* The process of @pid; one not told of is looked up in /proc, with its mappings. Never fails but
  * for want of memory: what is gone has no name. */
 int process_get(struct processes *p, uint32_t pid, uint64_t time_ns, struct process **ret);
-/* The same for one of its threads. */
+/* The same, but its mappings are nobody's business: a command that has not been started. */
+int process_adopt(struct processes *p, uint32_t pid, uint64_t time_ns, struct process **ret);
+/* A thread of a process got as by process_get(). */
 int thread_get(struct processes *p, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	       struct thread **ret);
 
 int process_fork(struct processes *p, uint32_t pid, uint32_t tid, uint32_t child_pid,
 		 uint32_t child_tid, uint64_t time_ns);
 int process_exec(struct processes *p, uint32_t pid, struct span comm, uint64_t time_ns);
-
-/* What the side-band does not tell of a new image; texts are copied, "" is not known. */
-struct process_description {
-	uint32_t ns_pid, uid;
-	const char *command, *cgroup;
-};
-int process_describe(struct processes *p, uint32_t pid, const struct process_description *d);
+/* The exec is through: whom it runs as, and its command line, strings with their NULs. */
+int process_complete(struct processes *p, uint32_t pid, uint32_t uid, struct span arguments,
+		     uint64_t time_ns);
 int thread_rename(struct processes *p, uint32_t pid, uint32_t tid, struct span name,
 		  uint64_t time_ns);
 /* @object NULL: memory without a file. */

@@ -29,6 +29,16 @@ static bool stack_is_valid(const struct event_header *event)
 	return event->stack_offset % 8 == 0 && frames <= (left - sizeof(stack)) / 8;
 }
 
+static bool exec_is_valid(const struct event_header *event)
+{
+	struct event_exec exec;
+
+	if (event->size < sizeof(exec) || event->stack_offset)
+		return false;
+	memcpy(&exec, event, sizeof(exec));
+	return exec.arguments_size <= event->size - sizeof(exec);
+}
+
 bool event_is_valid(const void *bytes, size_t size)
 {
 	const struct event_header *event = bytes;
@@ -43,8 +53,7 @@ bool event_is_valid(const void *bytes, size_t size)
 		least = sizeof(struct event_fork);
 		break;
 	case EVENT_EXEC:
-		least = sizeof(struct event_exec);
-		break;
+		return exec_is_valid(event);
 	case EVENT_EXIT:
 		least = sizeof(struct event_exit);
 		break;

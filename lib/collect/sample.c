@@ -86,7 +86,12 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 	int rc = kernel_frames(s, stack, &count);
 	if (rc < 0)
 		return rc;
-	rc = user_frames(s, process, stack, time_ns, &count);
+	if (!stack->kernel_count)
+		process->is_executing = false; /* whatever was not told */
+	if (process->is_executing)
+		flags = STACK_ROOTED; /* the new image has no user stack yet: this is all */
+	else
+		rc = user_frames(s, process, stack, time_ns, &count);
 	if (rc < 0)
 		return rc;
 	return capture_writer_stack(s->writer, s->frames, count, flags, ret);

@@ -121,7 +121,10 @@ static int add_command(struct session *s, struct err *err)
 	rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);
 	if (rc < 0)
 		return rc;
+	struct process *process;
 	rc = intake_add_target(s, (uint32_t)s->command.pid);
+	if (rc >= 0)
+		rc = process_adopt(&s->processes, (uint32_t)s->command.pid, s->start_ns, &process);
 	return rc < 0 ? err_set(err, rc, "no memory for the command") : 0;
 }
 

@@ -86,21 +86,13 @@ int info_end(struct session *s, const struct session_result *result);
 
 /* Kinds of items in `order`; of equal times the first is first. */
 enum item_kind {
-	ITEM_SIDE,    /* struct item_side */
-	ITEM_COMMAND, /* struct item_command */
-	ITEM_EVENT,   /* struct event_header and what belongs to it */
+	ITEM_SIDE,  /* struct item_side */
+	ITEM_EVENT, /* struct event_header and what belongs to it */
 };
 
 struct item_side {
 	struct side_event event; /* `text` is void: the bytes stand behind the struct */
 	struct object *object;   /* SIDE_MMAP: what is mapped; NULL: memory without a file */
 	size_t text_size;
-	char text[];
-};
-
-/* After an exec: what the process is now. Two strings, each with its NUL. */
-struct item_command {
-	uint32_t pid, ns_pid, uid;
-	uint32_t cgroup_offset; /* in text */
 	char text[];
 };

@@ -26,6 +26,14 @@ static int take_side(struct session *s, const struct item_side *item)
 	return 0;
 }
 
+/* The side-band has told of it before the new image's mappings; this says what else it is. */
+static int take_exec(struct session *s, const struct event_exec *e)
+{
+	struct span arguments = span_of(e->arguments, e->arguments_size);
+
+	return process_complete(&s->processes, e->header.pid, e->uid, arguments, e->header.time_ns);
+}
+
 static int take_fork(struct session *s, const struct event_fork *e)
 {
 	return process_fork(&s->processes, e->header.pid, e->header.tid, e->child_pid, e->child_tid,
@@ -51,22 +59,10 @@ static int take_event(struct session *s, const struct event_header *e)
 		return take_exit(s, (const struct event_exit *)e);
 	case EVENT_PROBE:
 		return launch_take(s, e);
-	case EVENT_EXEC: /* the side-band has told it before the new image's mappings */
-		break;
+	case EVENT_EXEC:
+		return take_exec(s, (const struct event_exec *)e);
 	}
 	return 0;
-}
-
-static int take_command(struct session *s, const struct item_command *item)
-{
-	const struct process_description description = {
-		.ns_pid = item->ns_pid,
-		.uid = item->uid,
-		.command = item->text,
-		.cgroup = item->text + item->cgroup_offset,
-	};
-
-	return process_describe(&s->processes, item->pid, &description);
 }
 
 int take_until(struct session *s, uint64_t until_ns)
@@ -79,9 +75,6 @@ int take_until(struct session *s, uint64_t until_ns)
 		switch ((enum item_kind)item.kind) {
 		case ITEM_SIDE:
 			rc = take_side(s, bytes);
-			break;
-		case ITEM_COMMAND:
-			rc = take_command(s, bytes);
 			break;
 		case ITEM_EVENT:
 			rc = take_event(s, bytes);

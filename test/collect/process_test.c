@@ -139,6 +139,20 @@ static void test_fork_and_exec(void **state)
 	assert_int_equal(child->parent, parent->id);
 	assert_string_equal(child->comm, "second");
 	assert_int_equal(child->mappings.list.len, 0);
+	assert_true(child->is_executing);
+	assert_int_equal(process_complete(&f->processes, CHILD, 7, span_of("cc\0-O2\0\0", 8), 141),
+			 0);
+	assert_false(child->is_executing);
+	assert_int_equal(child->uid, 7);
+	assert_string_equal(child->command, "cc -O2");
+	/* An exec of which the side-band has not told. */
+	id = child->id;
+	assert_int_equal(process_complete(&f->processes, CHILD, 8, span_of("ld", 3), 142), 0);
+	child = get(f, CHILD);
+	assert_int_not_equal(child->id, id);
+	assert_string_equal(child->command, "ld");
+	assert_int_equal(process_exec(&f->processes, CHILD, text("second"), 143), 0);
+	child = get(f, CHILD);
 	assert_int_equal(thread_get(&f->processes, CHILD, CHILD, 150, &thread), 0);
 	assert_ptr_equal(thread->process, child);
 	assert_string_equal(thread->name, "second");

@@ -42,6 +42,7 @@ static int setup(void **state)
 	/* Code of the vDSO, whose offsets count from its start, at 0x1000. */
 	struct span comm = span_of("app", 3);
 	assert_int_equal(process_exec(&f->processes, PID, comm, 100), 0);
+	assert_int_equal(process_complete(&f->processes, PID, 0, span_of("app", 4), 100), 0);
 	assert_int_equal(process_map(&f->processes, PID, 0x1000, 0x2000, 0, f->objects.vdso, 100),
 			 0);
 	*state = f;
@@ -181,6 +182,20 @@ static void test_unknown_leaf(void **state)
 	expect(f, frames, 2, STACK_ROOTED | STACK_BY_TABLE);
 }
 
+/* While it execs a process is in the kernel on behalf of an image that is gone. */
+static void test_exec(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t ips[] = { 0x1100, 0xffffffff81000100 };
+	const struct expected frames[] = { { "[kernel]", 0xffffffff81000100 } };
+	union event event;
+
+	assert_int_equal(process_exec(&f->processes, PID, span_of("next", 4), 150), 0);
+	fill(&event, ips, 0, 1, 1);
+	assert_int_equal(sample_take(&f->samples, &event.sample), 0);
+	expect(f, frames, 1, STACK_ROOTED);
+}
+
 static void test_invalid(void **state)
 {
 	(void)state;
@@ -212,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_callers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_leaf, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test(test_invalid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
