@@ -262,7 +262,7 @@ class Record(unittest.TestCase):
         counted = sum(int(n) for n in re.findall(r'^LOST .*what=\d+:"cpu-sample".* count=(\d+)',
                                                  capture.text, re.MULTILINE))
         self.assertEqual(counted, int(lost[1].replace(',', '')))
-        self.assertGreater(counted, 20)
+        self.assertGreater(counted, 0)
         self.assertRegex(capture.text, rf'(?m)^END .*lost={counted}\b')
 
     def test_target_ends_or_is_killed(self):
