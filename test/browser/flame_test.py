@@ -142,6 +142,25 @@ class FlameTest(unittest.TestCase):
             # The folded form must write "step_0" where the tree says "step 0".
             self.assertEqual([re.sub(r";step (\d)", r";step_\1", line) for line in got], want)
 
+    def test_first_look_folds_as_the_library_does(self):
+        """Framework runs and layers are folded twice, in C for the still picture and in the script."""
+        page = self.page(self.train)
+        got = page.app("""(() => {
+            const v = app.view, lines = [], todo = [[0, []]];
+            while (todo.length) {
+                const [node, path] = todo.pop();
+                const own = v.own(node);
+                if (own)
+                    lines.push(path.join(';') + ' ' + own);
+                const first = v.column('kids')[node], end = first + v.column('kidCount')[node];
+                for (let kid = end - 1; kid >= first; kid--)
+                    todo.push([kid, [...path, app.nameOf(kid)]]);
+            }
+            return lines;
+        })()""")
+        folded = run_picture(self.train, "--folded", "--first-look").decode()
+        self.assertEqual(got, [re.sub(r"_\[[kgG]\]", "", line) for line in folded.splitlines()])
+
     # What is there at first.
 
     def test_first_look(self):

@@ -2,6 +2,7 @@
 /* picture [OPTION...] < LINES > OUT: a flame graph of a tree written as test/lines.h says. */
 #include "export/folded.h"
 #include "flame/flame.h"
+#include "profile/filter.h"
 
 #include "lines.h"
 
@@ -9,7 +10,7 @@ int main(int argc, char **argv)
 {
 	struct flame_options opt = { .title = "Test" };
 	const char *metric = NULL;
-	bool is_folded = false;
+	bool is_folded = false, is_first_look = false;
 	struct err err;
 
 	for (int i = 1; i < argc; i++) {
@@ -18,6 +19,8 @@ int main(int argc, char **argv)
 			opt.format = FLAME_HTML;
 		else if (!strcmp(argv[i], "--folded"))
 			is_folded = true;
+		else if (!strcmp(argv[i], "--first-look"))
+			is_first_look = true; /* fold frameworks and merge layers in folded lines */
 		else if (!strcmp(argv[i], "--full"))
 			opt.full = true;
 		else if (!strcmp(argv[i], "--inverted"))
@@ -38,6 +41,13 @@ int main(int argc, char **argv)
 	opt.metric = metric ? profile_metric_find(p, metric) : 0;
 	if (opt.metric < 0)
 		return 2;
+	if (is_first_look) {
+		struct profile *folded = NULL;
+		if (profile_fold(p, &folded) < 0)
+			return 1;
+		profile_free(p);
+		p = folded;
+	}
 	int rc = is_folded ? folded_write(stdout, p, opt.metric, &err)
 			   : flame_write(stdout, p, &opt, &err);
 	if (rc < 0)
