@@ -10,6 +10,7 @@
 #include "cmd/tell.h"
 #include "export/folded.h"
 #include "flame/flame.h"
+#include "profile/diff.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 
@@ -26,7 +27,7 @@ enum format {
 };
 
 struct flamegraph_options {
-	const char *path, *output;
+	const char *path, *base, *output;
 	const char *metric, *title;
 	const char *root, *focus, *ignore, *hide;
 	struct analysis_profile_options profile;
@@ -40,6 +41,7 @@ enum {
 	KEY_TITLE,
 	KEY_WIDTH,
 	KEY_FORMAT,
+	KEY_DIFF,
 	KEY_ROOT,
 	KEY_FOCUS,
 	KEY_IGNORE,
@@ -64,6 +66,7 @@ static const struct argp_option options[] = {
 	  "What the width means: wall, device-time, device-samples, launches, cpu-samples, ... In "
 	  "the picture one can switch to the others",
 	  0 },
+	{ "diff", KEY_DIFF, "BASE", 0, "Show what changed since the capture BASE", 0 },
 	{ "title", KEY_TITLE, "TEXT", 0, "Head the picture with TEXT", 0 },
 	{ "width", KEY_WIDTH, "PIXELS", 0, "Draw so wide; else as wide as the window", 0 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Put the root at the top", 0 },
@@ -98,6 +101,8 @@ static const char **text_option(struct flamegraph_options *opt, int key)
 	switch (key) {
 	case 'o':
 		return &opt->output;
+	case KEY_DIFF:
+		return &opt->base;
 	case KEY_METRIC:
 		return &opt->metric;
 	case KEY_TITLE:
@@ -185,6 +190,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
+	case ARGP_KEY_END:
+		if (opt->base && opt->format == FORMAT_FOLDED)
+			argp_error(state, "folded lines cannot show a difference");
+		return 0;
 	}
 }
 
@@ -263,57 +272,111 @@ static int find_metric(const struct profile *p, const char *name, struct err *er
 	return err_set(err, -EINVAL, "nothing to draw: there is no '%s' here, only %s", name, have);
 }
 
-/* "python3 train.py", as it was recorded; else the file. */
-static const char *default_title(const struct analysis *a, const struct input *in)
+/* A capture and the tree of it that was asked for. */
+struct source {
+	struct input *in;
+	struct analysis *analysis;
+	struct profile *profile;
+};
+
+static int source_open(struct source *s, const char *path, const struct flamegraph_options *opt,
+		       struct err *err)
 {
-	const char *command = analysis_info(a, "asked.command");
-	const char *slash = strrchr(in->path, '/');
-	return command ? command : slash ? slash + 1 : in->path;
+	int rc = input_open(&s->in, path, err);
+	if (rc == 0)
+		rc = analysis_load(&s->analysis, s->in->reader, &(struct analysis_options){ 0 },
+				   err);
+	if (rc == 0)
+		rc = analysis_profile(s->analysis, &opt->profile, &s->profile, err);
+	if (rc == 0)
+		rc = spread_time(s->profile, err);
+	return rc < 0 ? rc : apply_filters(&s->profile, opt, err);
 }
 
-static int write_result(struct analysis *a, const struct input *in, const struct profile *p,
-			const struct flamegraph_options *opt, struct err *err)
+/* Says what was damaged; the exit status. */
+static int source_close(struct source *s, int status)
+{
+	profile_free(s->profile);
+	analysis_free(s->analysis);
+	return input_close(s->in, status);
+}
+
+/* "python3 train.py", as it was recorded; else the file. */
+static const char *default_title(const struct source *s)
+{
+	const char *command = analysis_info(s->analysis, "asked.command");
+	const char *slash = strrchr(s->in->path, '/');
+	return command ? command : slash ? slash + 1 : s->in->path;
+}
+
+/* How the sums changed, which the picture, drawn in shares, does not show. */
+static char *diff_note(uint64_t now, uint64_t base, const char *path)
+{
+	char *note = NULL;
+	double percent = 100 * ((double)now - (double)base) / (double)base;
+	if (asprintf(&note, "%+.1f %% in all since '%s', drawn as if it were the same", percent,
+		     path) < 0)
+		return NULL;
+	return note;
+}
+
+/* Put what changed since opt->base into @picture, and the tree of it in place of s->profile. */
+static int make_diff(struct source *s, const struct flamegraph_options *opt, const char *metric,
+		     struct flame_options *picture, char **ret_note, struct err *err)
+{
+	struct source base = { 0 };
+	struct profile *both = NULL;
+	int now_metric = picture->metric, base_metric = -EINVAL;
+
+	int rc = source_open(&base, opt->base, opt, err);
+	if (rc == 0)
+		rc = base_metric = find_metric(base.profile, metric, err);
+	if (rc < 0)
+		err_prefix(err, rc, "'%s'", opt->base);
+	if (rc >= 0 && profile_diff(base.profile, base_metric, s->profile, now_metric, &both) < 0)
+		rc = err_set(err, -ENOMEM, "cannot compare with '%s'", opt->base);
+	if (rc >= 0) {
+		*ret_note = diff_note(profile_total(s->profile, PROFILE_ROOT, now_metric),
+				      profile_total(base.profile, PROFILE_ROOT, base_metric),
+				      opt->base);
+		profile_free(s->profile);
+		s->profile = both;
+		picture->metric = DIFF_BOTH;
+		picture->is_diff = true;
+		picture->note = *ret_note;
+		rc = 0;
+	}
+	int status = source_close(&base, CMD_OK);
+	if (rc == 0 && status != CMD_OK)
+		return err_set(err, -EBADMSG, "cannot compare with a damaged '%s'", opt->base);
+	return rc;
+}
+
+static int draw(struct source *s, const struct flamegraph_options *opt, struct err *err)
 {
 	CLEANUP(output_file_release) struct output_file out = { 0 };
-	const char *name = opt->metric ? opt->metric : analysis_default_metric(a);
-	int metric = find_metric(p, name, err);
-	if (metric < 0)
-		return metric;
-
+	CLEANUP_FREE char *note = NULL;
+	const char *name = opt->metric ? opt->metric : analysis_default_metric(s->analysis);
 	bool is_time = !strcmp(name, "wall") || !strcmp(name, "device-time");
-	const struct flame_options flame = {
+	struct flame_options picture = {
 		.format = opt->format == FORMAT_HTML ? FLAME_HTML : FLAME_SVG,
-		.title = opt->title ? opt->title : default_title(a, in),
-		.note = is_time ? NULL : analysis_info(a, "missing.device-time"),
-		.metric = metric,
+		.title = opt->title ? opt->title : default_title(s),
+		.note = is_time ? NULL : analysis_info(s->analysis, "missing.device-time"),
 		.width_px = opt->width_px,
 		.inverted = opt->inverted,
 		.full = opt->full,
 	};
-	int rc = output_file_open(&out, opt->output, err);
-	if (rc == 0)
-		rc = opt->format == FORMAT_FOLDED ? folded_write(out.stream, p, metric, err)
-						  : flame_write(out.stream, p, &flame, err);
+
+	int rc = picture.metric = find_metric(s->profile, name, err);
+	if (rc >= 0 && opt->base)
+		rc = make_diff(s, opt, name, &picture, &note, err);
+	if (rc >= 0)
+		rc = output_file_open(&out, opt->output, err);
+	if (rc >= 0)
+		rc = opt->format == FORMAT_FOLDED
+			     ? folded_write(out.stream, s->profile, picture.metric, err)
+			     : flame_write(out.stream, s->profile, &picture, err);
 	return rc < 0 ? rc : output_file_commit(&out, err);
-}
-
-static int draw(struct input *in, struct flamegraph_options *opt, struct err *err)
-{
-	CLEANUP(analysis_free) struct analysis *a = NULL;
-	CLEANUP(profile_free) struct profile *p = NULL;
-
-	/* A picture folds by itself, since it can show everything at a click. */
-	opt->profile.full = opt->full || opt->format != FORMAT_FOLDED;
-	int rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, err);
-	if (rc == 0)
-		rc = analysis_profile(a, &opt->profile, &p, err);
-	if (rc == 0)
-		rc = spread_time(p, err);
-	if (rc == 0)
-		rc = apply_filters(&p, opt, err);
-	if (rc == 0)
-		rc = write_result(a, in, p, opt, err);
-	return rc;
 }
 
 int cmd_flamegraph(int argc, char **argv)
@@ -325,7 +388,7 @@ int cmd_flamegraph(int argc, char **argv)
 		.doc = "Draw where the time of accelerators and host code goes, as one SVG.",
 	};
 	struct flamegraph_options opt = { .path = NULL };
-	struct input *in = NULL;
+	struct source s = { 0 };
 	struct err err;
 
 	options_parse(&argp, argc, argv, &opt);
@@ -333,9 +396,11 @@ int cmd_flamegraph(int argc, char **argv)
 	if (to_stdout && opt.format != FORMAT_FOLDED && isatty(STDOUT_FILENO))
 		return tell_usage(
 			"a picture is nothing for a terminal: add '> out.svg' or '-o out.svg'.");
+	/* A picture folds by itself, since it can show everything at a click. */
+	opt.profile.full = opt.full || opt.format != FORMAT_FOLDED;
 
-	if (input_open(&in, opt.path, &err) < 0)
-		return tell_error(&err);
-	int status = draw(in, &opt, &err) < 0 ? tell_error(&err) : CMD_OK;
-	return input_close(in, status);
+	int rc = source_open(&s, opt.path, &opt, &err);
+	if (rc == 0)
+		rc = draw(&s, &opt, &err);
+	return source_close(&s, rc < 0 ? tell_error(&err) : CMD_OK);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/colour.h"
 
-#include "base/hash.h"
-
 #include <assert.h>
-#include <string.h>
+#include <stdbool.h>
 
 /*
  * The hues are those that readers of AI flame graphs know (pink Python, yellow C++, red native,
@@ -14,7 +12,7 @@ struct range {
 	struct colour from, to;
 };
 
-static const struct range palette[FLAME_THEME_COUNT][FRAME_KIND_COUNT] = {
+static const struct range palette[FLAME_THEME_COUNT][LOOK_GROUP_COUNT] = {
 	[FLAME_LIGHT] = {
 		[FRAME_ROOT] = { { 214, 217, 224 }, { 214, 217, 224 } },
 		[FRAME_PROCESS] = { { 190, 200, 219 }, { 208, 216, 231 } },
@@ -31,6 +29,9 @@ static const struct range palette[FLAME_THEME_COUNT][FRAME_KIND_COUNT] = {
 		[FRAME_STALL] = { { 140, 205, 72 }, { 180, 226, 118 } },
 		[FRAME_IDLE] = { { 230, 230, 230 }, { 230, 230, 230 } },
 		[FRAME_MISSING] = { { 255, 240, 240 }, { 255, 240, 240 } },
+		[LOOK_MORE] = { { 255, 226, 220 }, { 246, 112, 96 } },
+		[LOOK_LESS] = { { 222, 234, 255 }, { 104, 158, 240 } },
+		[LOOK_SAME] = { { 236, 236, 236 }, { 236, 236, 236 } },
 	},
 	[FLAME_DARK] = {
 		[FRAME_ROOT] = { { 70, 74, 84 }, { 70, 74, 84 } },
@@ -48,18 +49,21 @@ static const struct range palette[FLAME_THEME_COUNT][FRAME_KIND_COUNT] = {
 		[FRAME_STALL] = { { 66, 100, 18 }, { 82, 118, 30 } },
 		[FRAME_IDLE] = { { 48, 49, 53 }, { 48, 49, 53 } },
 		[FRAME_MISSING] = { { 62, 34, 38 }, { 62, 34, 38 } },
+		[LOOK_MORE] = { { 84, 52, 50 }, { 172, 44, 32 } },
+		[LOOK_LESS] = { { 48, 60, 88 }, { 30, 88, 184 } },
+		[LOOK_SAME] = { { 60, 62, 66 }, { 60, 62, 66 } },
 	},
 };
 
 static uint8_t between(uint8_t from, uint8_t to, unsigned shade)
 {
-	return (uint8_t)(from + (to - from) * (int)shade / (FLAME_SHADES - 1));
+	return (uint8_t)(from + (to - from) * (int)shade / (LOOK_SHADES - 1));
 }
 
-struct colour flame_colour(enum flame_theme theme, enum frame_kind kind, unsigned shade)
+struct colour flame_colour(enum flame_theme theme, unsigned group, unsigned shade)
 {
-	assert(theme < FLAME_THEME_COUNT && kind < FRAME_KIND_COUNT && shade < FLAME_SHADES);
-	const struct range *r = &palette[theme][kind];
+	assert(theme < FLAME_THEME_COUNT && group < LOOK_GROUP_COUNT && shade < LOOK_SHADES);
+	const struct range *r = &palette[theme][group];
 	return (struct colour){
 		.r = between(r->from.r, r->to.r, shade),
 		.g = between(r->from.g, r->to.g, shade),
@@ -67,14 +71,14 @@ struct colour flame_colour(enum flame_theme theme, enum frame_kind kind, unsigne
 	};
 }
 
-struct colour flame_colour_hatch(enum flame_theme theme, enum frame_kind kind)
+struct colour flame_colour_hatch(enum flame_theme theme, unsigned group)
 {
 	bool dark = theme == FLAME_DARK;
-	if (kind == FRAME_IDLE)
+	if (group == FRAME_IDLE)
 		return dark ? (struct colour){ 68, 69, 74 } : (struct colour){ 204, 204, 206 };
-	if (kind == FRAME_MISSING)
+	if (group == FRAME_MISSING)
 		return dark ? (struct colour){ 118, 48, 56 } : (struct colour){ 240, 176, 176 };
-	return flame_colour(theme, kind, 0);
+	return flame_colour(theme, group, 0);
 }
 
 struct colour flame_colour_text(enum flame_theme theme)
@@ -97,9 +101,4 @@ struct colour flame_colour_match(void)
 struct colour flame_colour_match_text(void)
 {
 	return (struct colour){ 0, 0, 0 };
-}
-
-unsigned flame_shade(const char *name)
-{
-	return (unsigned)(hash_bytes(name, strlen(name)) >> 32) % FLAME_SHADES;
 }

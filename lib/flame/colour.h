@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What colour a frame has: the hue tells its kind, the shade only tells neighbours apart. Knows no
- * SVG; every colour leaves its text readable (contrast of at least 4.5, WCAG 2.1 level AA).
+ * What colour a look has: the hue tells a frame's kind and the shade only neighbours apart; of
+ * changes, the hue tells the direction and the shade how much. Knows no SVG; every colour leaves its text readable (contrast of at least 4.5, WCAG 2.1 level AA).
  */
 #pragma once
 
-#include "base/frame.h"
+#include "flame/look.h"
 
 #include <stdint.h>
 
@@ -19,16 +19,11 @@ enum flame_theme {
 	FLAME_THEME_COUNT
 };
 
-#define FLAME_SHADES 8
-
-struct colour flame_colour(enum flame_theme theme, enum frame_kind kind, unsigned shade);
+struct colour flame_colour(enum flame_theme theme, unsigned group, unsigned shade);
 /* The second colour of the hatched kinds (idle, missing); else the first. */
-struct colour flame_colour_hatch(enum flame_theme theme, enum frame_kind kind);
+struct colour flame_colour_hatch(enum flame_theme theme, unsigned group);
 struct colour flame_colour_text(enum flame_theme theme);
 struct colour flame_colour_back(enum flame_theme theme);
 /* A search match, and the text on it. */
 struct colour flame_colour_match(void);
 struct colour flame_colour_match_text(void);
-
-/* Always the same for the same name. */
-unsigned flame_shade(const char *name);

@@ -27,6 +27,7 @@ struct flame_options {
 	int metric;        /* drawn first; the others can be switched to */
 	uint32_t width_px; /* 0: as wide as the window */
 	bool inverted;     /* root at the top */
+	bool is_diff;      /* the profile is profile_diff()'s, and @metric its DIFF_BOTH */
 	bool full;         /* framework frames and numbered layers shown from the start */
 };
 

@@ -4,7 +4,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "flame/base64.h"
-#include "flame/colour.h"
+#include "flame/look.h"
 #include "flame/table.h"
 #include "flame/text.h"
 #include "profile/profile.h"
@@ -77,7 +77,7 @@ static int frames_put(struct payload *b)
 		const struct frame *f = &row->frame;
 		put(b, COLUMN_KIND, f->kind);
 		put(b, COLUMN_CLASS, f->class);
-		put(b, COLUMN_SHADE, flame_shade(f->name));
+		put(b, COLUMN_SHADE, look_shade(f->name));
 		put(b, COLUMN_LINE, f->line);
 		put(b, COLUMN_MERGED, row->merged == TABLE_NONE ? 0 : row->merged + 1);
 		if (put_string(b, COLUMN_FULL, f->full) < 0 ||
@@ -183,8 +183,10 @@ static void header_put(struct payload *b)
 	text_json(h, b->opt->title);
 	strbuf_puts(h, ",\"note\":");
 	text_json(h, b->opt->note);
-	strbuf_printf(h, ",\"nodes\":%u,\"metric\":%d,\"fluid\":%d,\"inverted\":%d,\"full\":%d",
-		      b->nodes, first, b->opt->fluid, b->opt->inverted, b->opt->full);
+	strbuf_printf(
+		h,
+		",\"nodes\":%u,\"metric\":%d,\"fluid\":%d,\"inverted\":%d,\"full\":%d,\"diff\":%d",
+		b->nodes, first, b->opt->fluid, b->opt->inverted, b->opt->full, b->opt->diff);
 	strbuf_puts(h, ",\"kinds\":[");
 	for (int kind = 0; kind < FRAME_KIND_COUNT; kind++) {
 		strbuf_puts(h, kind ? "," : "");

@@ -7,7 +7,8 @@
  *
  *	u32 LE		length of the header
  *	header		JSON: { "version": 1, "title", "note", "nodes", "metric", "fluid", "inverted",
- *			"full", "kinds": [name of each kind],
+ *			"full", "diff" (the metrics are those of profile/diff.h),
+ *			"kinds": [name of each kind],
  *			"metrics": [{ "name", "unit", "meaning" }],
  *			"names": [one for each frame], "strings": ["", others],
  *			"columns": [bytes of each stream, in the order below] }
@@ -37,7 +38,7 @@ struct profile;
 struct payload_options {
 	const char *title, *note;
 	int metric; /* drawn first */
-	bool fluid, inverted, full;
+	bool fluid, inverted, full, diff;
 };
 
 /* The base64 text, without line breaks. 0 or -ENOMEM. */

@@ -18,14 +18,14 @@ struct still {
 	const char *title, *note;
 	int metric;
 	uint32_t width_px;
-	bool inverted;
+	bool inverted, is_diff;
 	struct flame_layout layout;
 	uint32_t height_px;
 };
 
 void still_release(struct still *s);
 DEFINE_CLEANUP_EMBEDDED(still_release, struct still)
-/* Lay out what the fields up to @inverted say. 0, -ENODATA or -ENOMEM. */
+/* Lay out what the fields up to @is_diff say. 0, -ENODATA or -ENOMEM. */
 int still_layout(struct still *s);
 /* The rules for the colours of frames, light and dark, for both pictures: class "a0" is kind 0,
  * shade 0. */

@@ -95,6 +95,7 @@ static int write_picture(FILE *out, const struct profile *p, const struct profil
 		.metric = opt->metric,
 		.width_px = opt->width_px ? opt->width_px : FLAME_WIDTH_DEFAULT,
 		.inverted = opt->inverted,
+		.is_diff = opt->is_diff,
 	};
 	struct payload_options payload_options = {
 		.title = title,
@@ -103,6 +104,7 @@ static int write_picture(FILE *out, const struct profile *p, const struct profil
 		.fluid = !opt->width_px,
 		.inverted = opt->inverted,
 		.full = opt->full,
+		.diff = opt->is_diff,
 	};
 
 	int rc = still_layout(&still);

@@ -450,6 +450,31 @@ class FlameTest(unittest.TestCase):
         page = self.page(self.train, "--inverted")
         self.assertLess(*ys())
 
+    # What changed.
+
+    def test_diff(self):
+        """10 samples before, 20 now, so before counts double: a 12 -> 10, b 4 -> 0, c 4 -> 4, d 0 -> 6."""
+        with tempfile.NamedTemporaryFile(suffix=".lines") as base:
+            base.write(b"s samples 6 n a;n x\ns samples 2 n b\ns samples 2 n c\n")
+            base.flush()
+            page = self.page(b"s samples 10 n a;n x\ns samples 4 n c\ns samples 6 n d\n", "--diff", base.name)
+        looks = dict(page.app("app.picture.boxes.map((b) => [app.nameOf(b.v), [b.look, Math.round(b.width)]])"))
+        # Drawn is the larger of both: 12 + 4 + 4 + 6 of 26, on 1,200 pixels.
+        self.assertEqual(looks, {"all": ["r0", 1200], "a": ["q1", 554], "x": ["q1", 554], "b": ["q7 gone", 185],
+                                 "c": ["r0", 185], "d": ["p7 new", 277]})
+        self.assertEqual({row[0] for row in page.labels()},
+                         {"all", "a  -17 %", "x  -17 %", "b  gone", "c", "d  new"})
+        self.browser.mouse(*page.place("x"))
+        tip = self.browser.run("return [...document.querySelectorAll('.tip td')].map(e => e.textContent)")
+        self.assertEqual(tip, ["now", "10 samples, 50.0 %", "before", "12 samples, 60.0 %", "change", "-2 samples, -17 %"])
+        page.search("^[ad]$")
+        self.assertEqual(page.text("matched"), "Matched: 80.0 % (16 samples)")
+        self.browser.keys("Escape")
+        self.browser.click("#byleaf")
+        looks = dict(page.app("app.picture.boxes.map((b) => [app.nameOf(b.v), [b.look, Math.round(b.width)]])"))
+        self.assertEqual(looks["x"], ["q1", 554])
+        self.assertEqual(looks["d"], ["p7 new", 277])
+
     # The address.
 
     def test_link_restores(self):

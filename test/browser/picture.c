@@ -2,6 +2,7 @@
 /* picture [OPTION...] < LINES > OUT: a flame graph of a tree written as test/lines.h says. */
 #include "export/folded.h"
 #include "flame/flame.h"
+#include "profile/diff.h"
 #include "profile/filter.h"
 
 #include "lines.h"
@@ -9,7 +10,7 @@
 int main(int argc, char **argv)
 {
 	struct flame_options opt = { .title = "Test" };
-	const char *metric = NULL;
+	const char *metric = NULL, *base = NULL;
 	bool is_folded = false, is_first_look = false;
 	struct err err;
 
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
 			opt.title = value, i++;
 		else if (!strcmp(argv[i], "--note"))
 			opt.note = value, i++;
+		else if (!strcmp(argv[i], "--diff"))
+			base = value, i++;
 		else if (!strcmp(argv[i], "--metric"))
 			metric = value, i++;
 		else
@@ -47,6 +50,17 @@ int main(int argc, char **argv)
 			return 1;
 		profile_free(p);
 		p = folded;
+	}
+	if (base) {
+		CLEANUP_FCLOSE FILE *in = fopen(base, "r");
+		CLEANUP(profile_free) struct profile *before = in ? lines_read(in) : NULL;
+		struct profile *both = NULL;
+		if (!before || profile_diff(before, opt.metric, p, opt.metric, &both) < 0)
+			return 1;
+		profile_free(p);
+		p = both;
+		opt.metric = DIFF_BOTH;
+		opt.is_diff = true;
 	}
 	int rc = is_folded ? folded_write(stdout, p, opt.metric, &err)
 			   : flame_write(stdout, p, &opt, &err);

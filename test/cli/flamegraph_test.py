@@ -132,6 +132,24 @@ class Flamegraph(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (status, ''), args)
             self.assertRegex(done.stderr, re.escape(text))
 
+    def test_diff(self):
+        old = os.path.join(self.folder, 'old.json')
+        with open(old, 'w', encoding='utf-8') as file:
+            # gemm took 20 us more, so that 20 us less were idle.
+            file.write(trace().replace('"dur": 30', '"dur": 50').replace('train.py(9)', 'train.py(7)'))
+        root = xml.etree.ElementTree.fromstring(self.draw('--diff', old))
+        titles = [title.text for title in root.iter(SVG + 'title')]
+        self.assertIn('gemm (80.0 µs, 26.7 %; was 100 µs, -20 %)', titles)
+        self.assertIn('copy_kernel (100 µs, 33.3 %; was 100 µs, the same)', titles)
+        texts = [text.text for text in root.iter(SVG + 'text')]
+        self.assertEqual(texts[1], f"300 µs: what changed; +0.0 % in all since '{old}', drawn as if it were the same")
+        for args, status, text in [([old + '2'], 1, 'No such file'),
+                                   ([old, '--format', 'folded'], 129, 'cannot show a difference'),
+                                   ([old, '--metric', 'no'], 1, "there is no 'no' here")]:
+            done = run('flamegraph', self.trace, '--diff', *args)
+            self.assertEqual((done.returncode, done.stdout), (status, ''))
+            self.assertIn(text, done.stderr)
+
     def test_not_to_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)

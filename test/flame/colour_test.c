@@ -40,11 +40,11 @@ static void text_is_readable(void **state)
 	for (enum flame_theme theme = 0; theme < FLAME_THEME_COUNT; theme++) {
 		struct colour text = flame_colour_text(theme);
 		assert_true(contrast(text, flame_colour_back(theme)) >= 7);
-		for (enum frame_kind kind = 0; kind < FRAME_KIND_COUNT; kind++) {
-			for (unsigned shade = 0; shade < FLAME_SHADES; shade++) {
+		for (unsigned kind = 0; kind < LOOK_GROUP_COUNT; kind++) {
+			for (unsigned shade = 0; shade < LOOK_SHADES; shade++) {
 				double c = contrast(text, flame_colour(theme, kind, shade));
 				if (c < 4.5)
-					fail_msg("theme %d, kind %d, shade %u: %.2f", theme, kind,
+					fail_msg("theme %d, group %u, shade %u: %.2f", theme, kind,
 						 shade, c);
 			}
 			assert_true(contrast(text, flame_colour_hatch(theme, kind)) >= 4.5);
@@ -58,7 +58,7 @@ static void hues(void **state)
 {
 	(void)state;
 	for (enum flame_theme theme = 0; theme < FLAME_THEME_COUNT; theme++) {
-		for (unsigned s = 0; s < FLAME_SHADES; s++) {
+		for (unsigned s = 0; s < LOOK_SHADES; s++) {
 			struct colour c = flame_colour(theme, FRAME_PYTHON, s);
 			assert_true(c.r > c.b && c.b > c.g); /* pink */
 			c = flame_colour(theme, FRAME_CXX, s);
@@ -73,6 +73,10 @@ static void hues(void **state)
 			assert_true(c.g > c.r && c.r > c.b); /* green */
 			c = flame_colour(theme, FRAME_SCOPE, s);
 			assert_true(c.b > c.r && c.r > c.g); /* purple */
+			c = flame_colour(theme, LOOK_MORE, s);
+			assert_true(c.r > c.g && c.r > c.b); /* red */
+			c = flame_colour(theme, LOOK_LESS, s);
+			assert_true(c.b > c.g && c.g > c.r); /* blue */
 			c = flame_colour(theme, FRAME_BOUNDARY, s);
 			assert_true(c.r == c.g && c.g == c.b); /* grey */
 		}
@@ -89,16 +93,16 @@ static void hues(void **state)
 static void shades_vary(void **state)
 {
 	(void)state;
-	bool seen[FLAME_SHADES] = { false };
+	bool seen[LOOK_SHADES] = { false };
 	for (int i = 0; i < 200; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "kernel%d", i);
-		unsigned shade = flame_shade(name);
-		assert_true(shade < FLAME_SHADES);
-		assert_int_equal(shade, flame_shade(name));
+		unsigned shade = look_shade(name);
+		assert_true(shade < LOOK_SHADES);
+		assert_int_equal(shade, look_shade(name));
 		seen[shade] = true;
 	}
-	for (unsigned i = 0; i < FLAME_SHADES; i++)
+	for (unsigned i = 0; i < LOOK_SHADES; i++)
 		assert_true(seen[i]);
 }
 

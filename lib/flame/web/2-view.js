@@ -30,9 +30,16 @@ class View {
 		this.self = dropped ? tree.selfWithout(options.metric, dropped) : tree.self(options.metric);
 		this.totals = tree.totals(this.self);
 		this.total = this.totals[ROOT];
+		/* Of two profiles, what each has; the metric is what it takes to show both. */
+		this.sides = tree.header.diff ? ["now", "base"].map((name, i) => {
+			const self = dropped ? tree.selfWithout(i + 1, dropped) : tree.self(i + 1);
+			return { name, self, totals: tree.totals(self) };
+		}) : [];
 
 		this.columns = { frame: Int32Array, head: Int32Array, value: Float64Array, x: Float64Array,
 			above: Int32Array, depth: Int32Array, kids: Int32Array, kidCount: Int32Array };
+		for (const side of this.sides)
+			this.columns[side.name] = Float64Array;
 		for (const name of Object.keys(this.columns))
 			this.columns[name] = new Column(this.columns[name]);
 		this.length = 0;
@@ -43,6 +50,8 @@ class View {
 		this.push(tree.frame[ROOT], options.byLeaf ? this.firstLeaf : ROOT, this.total, 0, -1, 0);
 		if (!options.byLeaf)
 			this.next[ROOT] = -1;
+		for (const side of this.sides)
+			this.column(side.name)[ROOT] = side.totals[ROOT];
 	}
 
 	column(name) {
@@ -62,6 +71,8 @@ class View {
 		c.depth.data[v] = depth;
 		c.kids.data[v] = -1;
 		c.kidCount.data[v] = 0;
+		for (const side of this.sides)
+			c[side.name].data[v] = 0;
 		return v;
 	}
 
@@ -97,8 +108,8 @@ class View {
 		return merged && !this.options.full ? merged - 1 : frame;
 	}
 
-	/* Put tree node @i, standing for @value, into the child of @v with its frame. */
-	group(v, i, frame, value) {
+	/* Put tree node @i into the child of @v with this frame; @values: what counts of it. */
+	group(v, i, frame, values) {
 		let kid = this.slots[frame];
 		if (kid < 0) {
 			kid = this.push(frame, -1, 0, 0, v, this.column("depth")[v] + 1);
@@ -107,7 +118,9 @@ class View {
 		const head = this.column("head");
 		this.next[i] = head[kid];
 		head[kid] = i;
-		this.column("value")[kid] += value;
+		this.column("value")[kid] += this[values][i];
+		for (const side of this.sides)
+			this.column(side.name)[kid] += side[values][i];
 	}
 
 	groupChildren(v, i) {
@@ -119,7 +132,7 @@ class View {
 			} else if (this.isHidden(kid)) {
 				kid++; /* its children come next, and are ours */
 			} else {
-				this.group(v, kid, this.frameShown(kid), totals[kid]);
+				this.group(v, kid, this.frameShown(kid), "totals");
 				kid = end[kid];
 			}
 		}
@@ -131,7 +144,7 @@ class View {
 			const at = this.at[i];
 			if (at > ROOT) {
 				this.at[i] = this.shownFrom(this.tree.parent[at]);
-				this.group(v, i, this.frameShown(at), this.self[i]);
+				this.group(v, i, this.frameShown(at), "self");
 			}
 			i = next;
 		}
@@ -164,7 +177,7 @@ class View {
 	}
 
 	sortKids(first, count) {
-		const frame = this.column("frame"), head = this.column("head"), value = this.column("value");
+		const frame = this.column("frame");
 		let sorted = true;
 		for (let kid = first + 1; kid < first + count && sorted; kid++)
 			sorted = frame[kid - 1] < frame[kid];
@@ -172,8 +185,11 @@ class View {
 			return;
 		const order = Array.from({ length: count }, (_, i) => first + i);
 		order.sort((a, b) => frame[a] - frame[b]);
-		const rows = order.map((kid) => [frame[kid], head[kid], value[kid]]);
-		rows.forEach((row, i) => [frame[first + i], head[first + i], value[first + i]] = row);
+		for (const name of ["frame", "head", "value", ...this.sides.map((side) => side.name)]) {
+			const column = this.column(name);
+			const values = order.map((kid) => column[kid]);
+			values.forEach((value, i) => column[first + i] = value);
+		}
 	}
 
 	/* A node for @count neighbours, so that one can zoom into them. */

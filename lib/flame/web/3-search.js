@@ -26,6 +26,7 @@ class Search {
 	run(view) {
 		const { tree, frames } = this;
 		const tops = [];
+		const counted = view.sides.length ? view.sides[0].totals : view.totals;
 		this.sum = 0;
 		for (let i = 0; i < tree.count;) {
 			if (!frames[tree.frame[i]]) {
@@ -33,7 +34,7 @@ class Search {
 				continue;
 			}
 			if (view.totals[i]) {
-				this.sum += view.totals[i];
+				this.sum += counted[i];
 				tops.push(i);
 			}
 			i = tree.end[i];

@@ -24,6 +24,29 @@ function colourClass(tree, frame, isThin) {
 	return String.fromCharCode(97 + kind) + (extra ? 0 : isThin ? 3 : tree.shade[frame]) + extra;
 }
 
+/* The same for a change between two profiles, as lib/flame/look.c does it. */
+const NOISE = 1 / 1000; /* of everything */
+
+function isNoise(now, base, all) {
+	return now === base || Math.abs(now - base) < Math.floor(all * NOISE);
+}
+
+function changeClass(now, base, all) {
+	if (isNoise(now, base, all))
+		return "r0";
+	const shade = Math.floor(Math.abs(now - base) / Math.max(now, base) * 7);
+	return now > base ? "p" + shade + (base ? "" : " new") : "q" + shade + (now ? "" : " gone");
+}
+
+function changeText(now, base, all) {
+	if (isNoise(now, base, all))
+		return "";
+	if (!now || !base)
+		return now ? "new" : "gone";
+	const percent = 100 * (now - base) / base;
+	return (percent > 0 ? "+" : "") + percent.toFixed(Math.abs(percent) < 10 ? 1 : 0) + " %";
+}
+
 class Picture {
 	constructor(canvas) {
 		this.canvas = canvas;
@@ -131,6 +154,8 @@ class Picture {
 			return "more";
 		if (this.search && this.search.matches(v))
 			return "match";
+		if (this.view.sides.length)
+			return changeClass(this.view.column("now")[v], this.view.column("base")[v], this.view.sides[0].totals[ROOT]);
 		return colourClass(this.view.tree, frame, isThin);
 	}
 
@@ -191,7 +216,7 @@ class Picture {
 	paintBox(box, charWidth, strokes) {
 		const className = box.above ? box.look + " above" : box.look;
 		/* Strokes cannot be hatched. */
-		const isHatched = box.width >= 4 && / (idle|missing)$/.test(box.look);
+		const isHatched = box.width >= 4 && / (idle|missing|new|gone)$/.test(box.look);
 		if (box.width < LABELLED && !isHatched) {
 			this.paintStroke(box, className, strokes);
 			return;
@@ -261,6 +286,10 @@ class Picture {
 			return "";
 		if (value[v] > value[above] * 0.98 && this.view.own(v) < value[v] / 2)
 			return "";
+		if (this.view.sides.length) {
+			const text = changeText(this.view.column("now")[v], this.view.column("base")[v], this.view.sides[0].totals[ROOT]);
+			return text && "  " + text;
+		}
 		return "  " + share(value[v], this.view.total);
 	}
 

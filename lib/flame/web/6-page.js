@@ -55,25 +55,38 @@ class Page {
 		tree.metrics.forEach((metric, i) => {
 			this.metric.append(element("option", { value: i }, metric.name));
 		});
-		this.metric.hidden = tree.metrics.length < 2;
+		this.metric.hidden = tree.metrics.length < 2 || Boolean(tree.header.diff);
 	}
 
 	/* One button for each kind that is there; the boundary always stays. */
 	addLegend(tree) {
 		this.layers = {};
+		if (tree.header.diff)
+			this.addScale();
 		const present = new Set(tree.kind);
 		for (const name in KIND) {
 			const kind = KIND[name];
 			if (!present.has(kind) || kind === KIND.boundary)
 				continue;
-			const swatch = svgElement("svg", { viewBox: "0 0 11 11", "aria-hidden": "true" });
-			const group = swatch.appendChild(svgElement("g", {
-				class: String.fromCharCode(97 + kind) + "3" + (name === "idle" || name === "missing" ? " " + name : "") }));
-			group.append(svgElement("rect", { width: 11, height: 11 }));
-			this.addLayer(name, tree.header.kinds[kind], swatch);
+			const extra = name === "idle" || name === "missing" ? " " + name : "";
+			const swatch = this.swatch(String.fromCharCode(97 + kind) + (extra ? 0 : 3) + extra);
+			this.addLayer(name, tree.header.kinds[kind], tree.header.diff ? "" : swatch);
 		}
 		this.canFold = tree.class.includes(CLASS_FRAMEWORK) || tree.merged.some((merged) => merged > 0);
 		this.framework.hidden = !this.canFold;
+	}
+
+	swatch(className) {
+		const swatch = svgElement("svg", { viewBox: "0 0 11 11", "aria-hidden": "true" });
+		const group = swatch.appendChild(svgElement("g", { class: className }));
+		group.append(svgElement("rect", { width: 11, height: 11 }));
+		return swatch;
+	}
+
+	/* What the colours of changes mean. */
+	addScale() {
+		for (const [text, now, base] of [["more", 2, 1], ["new", 1, 0], ["same", 1, 1], ["less", 1, 2], ["gone", 0, 1]])
+			this.legend.append(element("span", { class: "scale" }, this.swatch(changeClass(now, base, 1)), text));
 	}
 
 	addLayer(name, text, swatch) {

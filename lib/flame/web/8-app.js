@@ -147,7 +147,8 @@ class App {
 	showState() {
 		const { page, state, tree, view } = this;
 		const metric = tree.metrics[state.metric];
-		page.note.textContent = amount(view.total, metric.unit) + ": " + metric.meaning + this.sharesText() +
+		const what = view.sides.length ? "what changed" : metric.meaning + this.sharesText();
+		page.note.textContent = amount(this.total(), metric.unit) + ": " + what +
 			(tree.header.note ? "; " + tree.header.note : "");
 		page.metric.value = state.metric;
 		page.reset.disabled = this.zoom === ROOT;
@@ -166,6 +167,24 @@ class App {
 		page.matched.textContent = this.matchedText();
 	}
 
+	/* What shares are of. */
+	total() {
+		return this.view.sides.length ? this.view.sides[0].totals[ROOT] : this.view.total;
+	}
+
+	valueOf(v) {
+		return this.view.column(this.view.sides.length ? "now" : "value")[v];
+	}
+
+	/* "; was 9 ms, +33 %" */
+	changeOf(v) {
+		if (!this.view.sides.length)
+			return "";
+		const unit = this.tree.metrics[this.state.metric].unit;
+		const base = this.view.column("base")[v];
+		return "; was " + amount(base, unit) + ", " + (changeText(this.valueOf(v), base, this.total()) || "the same");
+	}
+
 	sharesText() {
 		const words = { device: "busy", idle: "idle", host: "host", unknown: "not known" };
 		const present = Object.keys(words).filter((key) => this.shares[key]);
@@ -179,14 +198,14 @@ class App {
 			return "";
 		const unit = this.tree.metrics[this.state.metric].unit;
 		const at = this.search.at >= 0 ? ` [${this.search.at + 1}/${this.search.places.length}]` : "";
-		return "Matched: " + share(this.search.sum, this.view.total) + " (" + amount(this.search.sum, unit) + ")" + at;
+		return "Matched: " + share(this.search.sum, this.total()) + " (" + amount(this.search.sum, unit) + ")" + at;
 	}
 
 	describe(v) {
-		const { view, tree } = this;
+		const { tree } = this;
 		const unit = tree.metrics[this.state.metric].unit;
-		return this.nameOf(v).slice(0, 500) + " (" + amount(view.column("value")[v], unit) + ", " +
-			share(view.column("value")[v], view.total) + ")";
+		return this.nameOf(v).slice(0, 500) + " (" + amount(this.valueOf(v), unit) + ", " +
+			share(this.valueOf(v), this.total()) + this.changeOf(v) + ")";
 	}
 
 	/* What a tooltip says: name, lines of where and what it is, rows of numbers. */
@@ -215,6 +234,13 @@ class App {
 			if (module)
 				dim.push(module);
 			dim.push(tree.header.kinds[tree.kind[frame]] + (tree.class[frame] === CLASS_FRAMEWORK ? ", framework" : ""));
+		}
+		if (view.sides.length) {
+			const now = this.valueOf(v), base = view.column("base")[v];
+			return [name, dim, [["now", amount(now, unit) + ", " + share(now, this.total())],
+				["before", amount(base, unit) + ", " + share(base, this.total())],
+				["change", (now < base ? "-" : "+") + amount(Math.abs(now - base), unit) + ", " +
+					(changeText(now, base, this.total()) || "noise")]]];
 		}
 		const own = view.own(v);
 		const table = [["value", amount(value[v], unit)], ["of all", share(value[v], view.total)]];
