@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/diff.h"
 
+#include "profile/filter.h"
 #include "profile/tree.h"
 
 #include <errno.h>
@@ -21,6 +22,17 @@ static char *without_line(const char *name)
 	return copy;
 }
 
+/* "python3 (4242)" -> "python3 (*)", "rank 1" -> "rank *". */
+static char *without_numbers(const char *name)
+{
+	struct strbuf text = { 0 };
+	struct frame f = { .kind = FRAME_SCOPE, .name = name };
+	if (profile_layer_name(&f, &text))
+		return text.data;
+	strbuf_release(&text);
+	return NULL;
+}
+
 static int frame_add(struct profile *dst, const struct profile *src, uint32_t number, uint32_t *ret)
 {
 	struct frame f = profile_frame_get(src, number);
@@ -28,9 +40,11 @@ static int frame_add(struct profile *dst, const struct profile *src, uint32_t nu
 
 	if (f.kind == FRAME_PYTHON) {
 		name = without_line(f.name);
-		f.name = name ? name : f.name;
 		f.line = 0;
+	} else if (f.kind == FRAME_PROCESS) {
+		name = without_numbers(f.name);
 	}
+	f.name = name ? name : f.name;
 	return profile_frame(dst, &f, ret);
 }
 

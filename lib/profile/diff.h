@@ -13,7 +13,8 @@ enum {
 };
 
 /*
- * One metric of each. Python frames meet whatever their line is, since lines move with each edit.
+ * One metric of each. What is another one in each run does not keep frames apart: the lines of
+ * Python frames, which move with each edit, and numbers in the names of processes.
  * 0, -ENODATA when one of the two has no value, or -ENOMEM.
  */
 int profile_diff(const struct profile *base, int base_metric, const struct profile *now,

@@ -75,6 +75,15 @@ static void lines_move(void **state)
 		    " py::f (a.py) 6 6 5\n");
 }
 
+static void processes_meet(void **state)
+{
+	(void)state;
+	assert_diff("s samples 5 p python3 (41);n f\n", "s samples 5 p python3 (7);n f\n",
+		    "all 5 5 5\n"
+		    " python3 (*) 5 5 5\n"
+		    "  f 5 5 5\n");
+}
+
 static void nothing_to_compare(void **state)
 {
 	(void)state;
@@ -92,6 +101,7 @@ int main(void)
 		cmocka_unit_test(changes),
 		cmocka_unit_test(nothing_is_rounded_away),
 		cmocka_unit_test(lines_move),
+		cmocka_unit_test(processes_meet),
 		cmocka_unit_test(nothing_to_compare),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
