@@ -19,21 +19,50 @@ struct registers {
 	u64 word[REGISTER_WORDS];
 };
 
+/*
+ * Copied because a context can be read at constant offsets only; each through a volatile read, see
+ * stack_regs_load(). What no argument is ever in stays 0.
+ */
 #if defined(__TARGET_ARCH_x86)
 #define REGISTER_STACK  19 /* sp */
 #define REGISTER_RETURN 10 /* ax */
 _Static_assert(offsetof(struct pt_regs, sp) == REGISTER_STACK * 8, "sp");
 _Static_assert(offsetof(struct pt_regs, ax) == REGISTER_RETURN * 8, "ax");
+
+static __always_inline void registers_load(struct registers *to, const struct pt_regs *ctx)
+{
+	__builtin_memset(&to->word[15], 0, (REGISTER_WORDS - 15) * 8);
+	to->word[0] = *(volatile u64 *)&ctx->r15;
+	to->word[1] = *(volatile u64 *)&ctx->r14;
+	to->word[2] = *(volatile u64 *)&ctx->r13;
+	to->word[3] = *(volatile u64 *)&ctx->r12;
+	to->word[4] = *(volatile u64 *)&ctx->bp;
+	to->word[5] = *(volatile u64 *)&ctx->bx;
+	to->word[6] = *(volatile u64 *)&ctx->r11;
+	to->word[7] = *(volatile u64 *)&ctx->r10;
+	to->word[8] = *(volatile u64 *)&ctx->r9;
+	to->word[9] = *(volatile u64 *)&ctx->r8;
+	to->word[10] = *(volatile u64 *)&ctx->ax;
+	to->word[11] = *(volatile u64 *)&ctx->cx;
+	to->word[12] = *(volatile u64 *)&ctx->dx;
+	to->word[13] = *(volatile u64 *)&ctx->si;
+	to->word[14] = *(volatile u64 *)&ctx->di;
+	to->word[19] = *(volatile u64 *)&ctx->sp;
+}
 #else
-#error "where are the stack pointer and the return value on this processor?"
+#error "which words are the registers, the stack pointer and the return value on this processor?"
 #endif
 
 /* The number that a read starts from. Returns whether that failed. */
 static __always_inline bool read_start(const struct registers *registers,
-				       const struct probe_read *read, u64 *ret)
+				       const struct probe_read *read, const u64 *value, u64 *ret)
 {
 	u32 from = read->from;
 
+	if (from >= PROBE_READ_VALUE) {
+		*ret = value[from & 15];
+		return false;
+	}
 	if (from == PROBE_READ_STACK) {
 		u64 address = registers->word[REGISTER_STACK] + (s64)read->stack;
 		return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) != 0;
@@ -70,7 +99,7 @@ static __always_inline bool read_value(const struct registers *registers,
 	u64 *to = &value[read->to & 15];
 	u32 bytes = read->bytes;
 	u64 number = 0;
-	bool failed = read_start(registers, read, &number);
+	bool failed = read_start(registers, read, value, &number);
 
 	if (read->derefs == 0) {
 		if (bytes < 8)
@@ -81,14 +110,16 @@ static __always_inline bool read_value(const struct registers *registers,
 	failed |= read_follow(read, &number);
 	if (bytes > EVENT_PROBE_WORDS * 8)
 		bytes = EVENT_PROBE_WORDS * 8;
-	__builtin_memset(to, 0, EVENT_PROBE_WORDS * 8);
-	if (!number)
+	*to = 0;
+	if (!number) {
+		__builtin_memset(to, 0, EVENT_PROBE_WORDS * 8);
 		return failed;
+	}
 	number += (s64)read->last;
+	/* On failure it leaves zeros. */
 	if (bpf_probe_read_user(to, bytes, (void *)number) == 0)
 		return failed;
 	/* An array whose end is not mapped, because it is shorter than the longest. */
-	__builtin_memset(to, 0, EVENT_PROBE_WORDS * 8);
 	if (bytes <= 8 || bpf_probe_read_user(to, 8, (void *)number))
 		return true;
 	bpf_probe_read_user(to + 1, 8, (void *)(number + 8));
@@ -99,11 +130,10 @@ static __always_inline bool read_value(const struct registers *registers,
 static __always_inline u32 read_values(struct pt_regs *ctx, const struct probe_program *program,
 				       u64 *value, bool at_return)
 {
-	struct registers registers = { 0 };
+	struct registers registers;
 	u32 flags = 0;
 
-	/* Copied because a context can be read at constant offsets only. */
-	bpf_probe_read_kernel(&registers, sizeof(*ctx), ctx);
+	registers_load(&registers, ctx);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < EVENT_PROBE_VALUES; i++) {
 		const struct probe_read *read = &program->read[i];
@@ -161,7 +191,7 @@ int on_probe(struct pt_regs *ctx)
 	u32 size = probe_fill(ctx, program, event);
 	event_submit(&event->header, size, LOSS_PROBE_RING_FULL);
 	slot_free(slot);
-	cost_add(COST_PROBE, start_ns);
+	cost_add_sampled(COST_PROBE, start_ns);
 	return 0;
 }
 

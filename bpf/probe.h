@@ -24,6 +24,7 @@ enum probe_read_from {
 	/* 0 to 31: a word of the kernel's struct pt_regs */
 	PROBE_READ_STACK = 32, /* 8 bytes at stack pointer + @stack */
 	PROBE_READ_RETURN,     /* the return value */
+	PROBE_READ_VALUE = 64, /* to 79: a value that is there already */
 };
 
 struct probe_read {

@@ -155,6 +155,7 @@ static int opencl_describe(void *runtime)
 	rc = rc ? rc : put_number(o, "opencl.joined-in-call", s->joined_in_call);
 	rc = rc ? rc : put_number(o, "opencl.joined-in-order", s->joined_in_order);
 	rc = rc ? rc : put_number(o, "opencl.launched-before", s->before);
+	rc = rc ? rc : put_number(o, "opencl.launch-unseen", s->unseen);
 	rc = rc ? rc : put_number(o, "opencl.given-up", s->given_up);
 	rc = rc ? rc : put_number(o, "opencl.unnamed-kernels", s->unnamed);
 	rc = rc ? rc : put_number(o, "opencl.cut-programs", s->cut);

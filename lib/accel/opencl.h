@@ -160,6 +160,7 @@ struct opencl_stats {
 	uint64_t joined_in_call; /* command seen on the thread inside the call */
 	uint64_t joined_in_order;
 	uint64_t before;   /* commands whose launch was before the recording */
+	uint64_t unseen;   /* commands whose launch must have been lost */
 	uint64_t given_up; /* launches that had to be forgotten: too many were waiting */
 	uint64_t unnamed;  /* kernels whose name could not be found */
 	uint64_t cut;      /* program texts that were too long */

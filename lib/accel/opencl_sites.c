@@ -117,14 +117,17 @@ const struct opencl_transfer *opencl_transfer(const struct probe_site *site)
 			POCL_WINDOW_OFFSET                                                         \
 		}                                                                                  \
 	}
-/* The command's kernel, where the command is the word at @offset of the event. It is the third word
- * of an ND-range's command in all versions from 0.14 to 7.0. */
-#define POCL_KERNEL_VALUE(offset_)                                                          \
-	{                                                                                   \
-		.base = PROBE_ARGUMENT, .index = 0, .derefs = 2, .offset = {(offset_), 16 } \
+/* The command's kernel, where value @number is the command: the third word of an ND-range's command
+ * in all versions from 0.14 to 7.0. */
+#define POCL_KERNEL_VALUE(number)                                                     \
+	{                                                                             \
+		.base = PROBE_VALUE, .index = (number), .derefs = 1, .offset = { 16 } \
 	}
-/* In 3.1, and in builds from 2025 on, where each object has one word more in front. */
-#define POCL_KERNEL_VALUES POCL_KERNEL_VALUE(88), POCL_KERNEL_VALUE(96)
+/* Of the window's words the command is at +88 of the event in 3.1, and at +96 in builds from 2025 on,
+ * where each object has one word more in front. */
+#define POCL_KERNEL_VALUES                                    \
+	POCL_KERNEL_VALUE(1 + (88 - POCL_WINDOW_OFFSET) / 8), \
+		POCL_KERNEL_VALUE(1 + (96 - POCL_WINDOW_OFFSET) / 8)
 
 const struct probe_site opencl_sites[] = {
 	/* queue, kernel, dimensions, global size, local size */
@@ -215,8 +218,7 @@ const struct probe_site opencl_sites[] = {
 
 	POCL_EVENT(SITE_POCL_SUBMITTED, "pocl_update_event_submitted", ARG(0), POCL_WINDOW_VALUE,
 		   POCL_KERNEL_VALUES),
-	POCL_EVENT(SITE_POCL_RUNNING, "pocl_update_event_running", ARG(0), POCL_WINDOW_VALUE,
-		   POCL_KERNEL_VALUES),
+	POCL_EVENT(SITE_POCL_RUNNING, "pocl_update_event_running", ARG(0)),
 	/* function, line, event, message */
 	POCL_EVENT(SITE_POCL_COMPLETE, "pocl_update_event_complete", ARG(2)),
 	{ 0 },

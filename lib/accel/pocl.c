@@ -86,8 +86,8 @@ static struct opencl_launch *launch_in_call(struct opencl_process *p, const stru
 	struct opencl_thread *thread;
 	struct opencl_launch *launch;
 
-	if (e->site->id != SITE_POCL_SUBMITTED || opencl_thread(p, e->tid, &thread) < 0 ||
-	    !thread->in_call || thread->queue != view->queue)
+	if (opencl_thread(p, e->tid, &thread) < 0 || !thread->in_call ||
+	    thread->queue != view->queue)
 		return NULL;
 	launch = opencl_launch_get(&p->queues.data[view->queue], thread->launch);
 	if (!launch || !launch_fits(launch, view))
@@ -130,9 +130,10 @@ static struct opencl_launch *launch_in_order(struct opencl_queue *q,
 	return passed_over;
 }
 
-/* A command whose launch was not seen gets one that says so. */
-static int launched_before(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
-			   const struct command_view *view, struct opencl_command_state *state)
+/* A command whose launch was not seen gets one without a caller: it was before the recording, or
+ * it is among those that were lost. */
+static int launch_unseen(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
+			 const struct command_view *view, struct opencl_command_state *state)
 {
 	struct opencl_kernel kernel = { 0 };
 	struct record record = { .type = RECORD_LAUNCH };
@@ -151,8 +152,12 @@ static int launched_before(struct opencl *o, struct opencl_process *p, const str
 	r->kernel = state->kernel;
 	r->queue = p->queues.data[view->queue].record;
 	r->correlation = state->correlation;
-	r->flags = LAUNCH_BEFORE_WINDOW;
-	o->stats.before++;
+	if (p->queues.data[view->queue].is_synced) {
+		o->stats.unseen++;
+	} else {
+		r->flags = LAUNCH_BEFORE_WINDOW;
+		o->stats.before++;
+	}
 	return capture_writer_put(o->host.writer, &record);
 }
 
@@ -169,7 +174,7 @@ static int join(struct opencl *o, struct opencl_process *p, const struct accel_e
 	} else {
 		launch = launch_in_order(q, view);
 		if (!launch)
-			return launched_before(o, p, e, view, state);
+			return launch_unseen(o, p, e, view, state);
 		o->stats.joined_in_order++;
 	}
 	launch->is_joined = true;
@@ -213,11 +218,9 @@ static int add_command(struct opencl_process *p, uint64_t event,
 	return hash_set(&p->command_index, event, index);
 }
 
-/* The first time that an event is seen: on submission, or when it runs if that was missed. */
-static int begin_command(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
-			 uint64_t start_ns)
+static int begin_command(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
 {
-	struct opencl_command_state state = { .submitted_ns = e->time_ns, .start_ns = start_ns };
+	struct opencl_command_state state = { .submitted_ns = e->time_ns };
 	struct command_view view;
 	int rc;
 
@@ -298,12 +301,10 @@ int pocl_event(struct opencl *o, struct opencl_process *p, const struct accel_ev
 	p->has_pocl = true;
 	switch (e->site->id) {
 	case SITE_POCL_SUBMITTED:
-		return begin_command(o, p, e, 0);
+		return begin_command(o, p, e);
 	case SITE_POCL_RUNNING:
 		index = hash_get(&p->command_index, e->value[0]);
-		if (!index)
-			return begin_command(o, p, e, e->time_ns);
-		if (!p->commands.data[*index].start_ns)
+		if (index && !p->commands.data[*index].start_ns)
 			p->commands.data[*index].start_ns = e->time_ns;
 		return 0;
 	default:

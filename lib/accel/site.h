@@ -26,6 +26,7 @@ enum probe_base {
 	PROBE_NONE,
 	PROBE_ARGUMENT, /* argument @index from 0, by the C calling convention, integer class */
 	PROBE_RETURN,   /* what the function returned; sites with PROBE_AT_RETURN only */
+	PROBE_VALUE,    /* value @index, which an earlier accessor has made */
 };
 
 /*

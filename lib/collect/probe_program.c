@@ -29,6 +29,8 @@ static struct probe_read read_make(const struct probe_value *value, const struct
 	assert(value->derefs <= PROBE_DEREFS);
 	if (value->base == PROBE_RETURN) {
 		read.from = PROBE_READ_RETURN;
+	} else if (value->base == PROBE_VALUE) {
+		read.from = (uint8_t)(PROBE_READ_VALUE + value->index);
 	} else if (place->argument[value->index].kind == PLACE_STACK) {
 		read.from = PROBE_READ_STACK;
 		read.stack = place->argument[value->index].offset;

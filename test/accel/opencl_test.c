@@ -610,7 +610,8 @@ static void test_program_source(void **state)
 	runtime_close(&t);
 }
 
-/* A recording that starts in the middle: commands from before it do not get launches from within. */
+/* A recording that starts in the middle: commands from before it do not get launches from within.
+ * Of one that was running already nothing can be told. */
 static void test_attached_late(void **state)
 {
 	static struct runtime t;
@@ -618,24 +619,23 @@ static void test_attached_late(void **state)
 
 	(void)state;
 	runtime_open(&t);
-	launch(&t, 1, QUEUE, KERNEL); /* 1: behind what is under way */
+	launch(&t, 1, QUEUE, KERNEL); /* behind what is under way */
 	running(&t, 50, 0xe000);
 	complete(&t, 50, 0xe000);
 	submitted(&t, 50, 0xe100, QUEUE, 0);
 	running(&t, 50, 0xe100);
 	complete(&t, 50, 0xe100);
-	launch(&t, 1, QUEUE, KERNEL); /* 4: certain */
+	launch(&t, 1, QUEUE, KERNEL); /* certain */
 	submitted(&t, 1, 0xe000, QUEUE, KERNEL);
 	running(&t, 50, 0xe000);
 	end = complete(&t, 50, 0xe000);
 	runtime_finish(&t);
-	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 4);
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3);
 	assert_int_equal(runtime_record(&t, RECORD_LAUNCH, 1)->launch.flags, LAUNCH_BEFORE_WINDOW);
-	assert_int_equal(runtime_record(&t, RECORD_LAUNCH, 2)->launch.flags, LAUNCH_BEFORE_WINDOW);
-	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 2)->dispatch.correlation,
-			 runtime_record(&t, RECORD_LAUNCH, 3)->launch.correlation);
-	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 2)->dispatch.end_ns, end);
-	assert_string_equal(runtime_info(&t, "opencl.launched-before"), "2");
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.correlation,
+			 runtime_record(&t, RECORD_LAUNCH, 2)->launch.correlation);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.end_ns, end);
+	assert_string_equal(runtime_info(&t, "opencl.launched-before"), "1");
 	runtime_close(&t);
 }
 
@@ -704,6 +704,26 @@ static void test_processes(void **state)
 	runtime_close(&t);
 }
 
+/* On a queue that is known from its beginning a command without a launch is one whose launch was
+ * lost, not one from before the recording. */
+static void test_lost_launch(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	setup_two_kernels(&t);
+	submitted(&t, 50, 0xe000, QUEUE, KERNEL);
+	running(&t, 50, 0xe000);
+	complete(&t, 50, 0xe000);
+	runtime_finish(&t);
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 1);
+	assert_int_equal(runtime_record(&t, RECORD_LAUNCH, 0)->launch.flags, 0);
+	assert_int_equal(runtime_record(&t, RECORD_LAUNCH, 0)->launch.stack, 0);
+	assert_int_equal(runtime_count(&t, RECORD_DISPATCH), 1);
+	assert_string_equal(runtime_info(&t, "opencl.launch-unseen"), "1");
+	runtime_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -728,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_info),
 		cmocka_unit_test(test_program_source),
 		cmocka_unit_test(test_attached_late),
+		cmocka_unit_test(test_lost_launch),
 		cmocka_unit_test(test_other_layout),
 		cmocka_unit_test(test_other_runtime),
 		cmocka_unit_test(test_processes),
