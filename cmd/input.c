@@ -58,6 +58,17 @@ static bool is_foreign(const char *path)
 	return got > 0 && memcmp(head, chunk_magic, (size_t)got) != 0;
 }
 
+/* What of it is not in the result; a whole import is not worth a word. */
+static void tell_flaws(const char *path, const struct import_trust *trust)
+{
+	struct strbuf text = { 0 };
+	if (!import_is_flawed(trust))
+		return;
+	import_trust_text(trust, &text);
+	tell("'%s': %s", path, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
 /* Make a capture of a foreign file, in memory, and read that. */
 static int open_foreign(struct input *in, struct err *err)
 {
@@ -74,6 +85,7 @@ static int open_foreign(struct input *in, struct err *err)
 	rc = import_files(w, &in->path, 1, &opt, &trust, err);
 	if (rc < 0)
 		return rc;
+	tell_flaws(in->path, &trust);
 	rc = capture_writer_flush(w);
 	if (rc < 0)
 		return err_set(err, rc, "cannot import '%s'", in->path);

@@ -291,6 +291,10 @@ static int on_array(void *data)
 	bool is_events = !c->element_depth && !c->in_event &&
 			 (c->depth == 0 || (c->depth == 1 && !strcmp(c->keys[0], "traceEvents")));
 
+	if (!c->in_event && c->element_depth && c->depth == c->element_depth - 1) {
+		feed_element_begin(&c->feed);
+		return feed_refuse(&c->feed, "an event that is no object");
+	}
 	if (++c->depth > CHROME_DEPTH_MAX)
 		return feed_refuse(&c->feed, "JSON nested deeper than any trace");
 	if (is_events) {
@@ -389,6 +393,7 @@ static int chrome_read(struct chrome *c, struct stream *in, struct err *err)
 	const struct feed_damage *d = &c->feed.damage;
 	struct import_trust *t = c->session->trust;
 
+	t->is_trace = true;
 	t->bytes += c->feed.bytes;
 	t->events += c->trace.events;
 	t->repaired += d->repaired;

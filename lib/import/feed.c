@@ -12,6 +12,9 @@
 /* An element larger than this is not kept: it has no raw text and cannot be repaired. Ten times
  * the largest event seen, which lists the ranks of a large job. */
 #define FEED_ELEMENT_MAX (4u << 20)
+/* Looking for the end of a broken element costs its length, and most of it again for the next where
+ * an end is missing: beyond this many times the input nothing is mended any more. */
+#define FEED_REPAIR_FACTOR 16
 
 void feed_init(struct feed *f, struct stream *stream, const struct feed_client *client,
 	       bool is_strict)
@@ -277,9 +280,12 @@ static int feed_recover_element(struct feed *f, const char *why, struct err *err
 
 	f->client.abandon(f->client.data);
 	for (;;) {
+		struct span text = span_of(f->data + f->element, f->len - f->element);
 		strbuf_reset(&f->fixed);
-		rc = repair_object(span_of(f->data + f->element, f->len - f->element), &f->fixed,
-				   &size);
+		rc = f->scanned / FEED_REPAIR_FACTOR > f->bytes + FEED_ELEMENT_MAX
+			     ? -EBADMSG
+			     : repair_object(text, &f->fixed, &size);
+		f->scanned += rc > 0 ? size : text.size;
 		if (rc || f->len - f->element > FEED_ELEMENT_MAX)
 			break;
 		int64_t n = feed_more(f, err);
@@ -350,9 +356,15 @@ static int feed_recover(struct feed *f, size_t pos, struct err *err)
 	if (f->element != SIZE_MAX)
 		return feed_recover_element(f, why, err);
 
-	/* yajl stands behind the token that it refused, which may be the bracket that ends all. */
+	/* yajl stands behind the token that it refused, which may be the bracket that ends all; unless
+	 * it was refused at this very place before. */
 	bool skipped;
-	int rc = feed_resync(f, pos ? pos - 1 : 0, &skipped, err);
+	f->client.abandon(f->client.data);
+	size_t from = pos ? pos - 1 : 0;
+	if (f->base + from <= f->resumed)
+		from = pos;
+	f->resumed = f->base + from;
+	int rc = feed_resync(f, from, &skipped, err);
 	if (rc < 0)
 		return rc;
 	/* A comma before the closing bracket loses nothing. */

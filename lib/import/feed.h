@@ -49,6 +49,7 @@ struct feed {
 	size_t chunk;     /* where the bytes that yajl is at begin, in data */
 	size_t element;   /* where the current element begins; SIZE_MAX: outside of any */
 	uint64_t base;    /* offset of data[0] in the input */
+	uint64_t resumed; /* offset where reading went on behind an error between elements */
 	bool is_repaired; /* the element comes from a repaired copy: no raw text */
 	bool at_end;
 	enum {
@@ -62,6 +63,7 @@ struct feed {
 	struct err *stop_err;
 	const char *refusal; /* why the client refused the element, or NULL */
 	uint64_t bytes;      /* read in all */
+	uint64_t scanned;    /* by repairs */
 	struct feed_damage damage;
 	struct strbuf fixed;
 };

@@ -169,22 +169,6 @@ static int64_t folded_lines(struct folded *f, struct span data, bool is_last)
 	return (int64_t)pos;
 }
 
-static int folded_start(struct folded *f)
-{
-	struct session *s = f->session;
-	struct record process = { .type = RECORD_PROCESS };
-	struct record thread = { .type = RECORD_THREAD };
-	int rc = session_header(s, "folded", "none: counts, laid end to end", "samples", 0, 0);
-
-	process.process.id = ++s->processes;
-	process.process.rank = s->rank;
-	thread.thread.id = f->thread = ++s->threads;
-	thread.thread.process = process.process.id;
-	if (!rc)
-		rc = capture_writer_put(s->writer, &process);
-	return rc < 0 ? rc : capture_writer_put(s->writer, &thread);
-}
-
 static int folded_read(struct folded *f, struct stream *in, char *buffer, struct err *err)
 {
 	size_t len = 0;
@@ -218,8 +202,12 @@ static int folded_import(struct session *s, struct stream *in, struct err *err)
 {
 	struct folded f = { .session = s };
 	CLEANUP_FREE char *buffer = malloc(FOLDED_LINE_MAX);
-	int rc = buffer ? folded_start(&f) : -ENOMEM;
+	int rc = buffer ? session_header(s, "folded", "none: counts, laid end to end", "samples", 0,
+					 0)
+			: -ENOMEM;
 
+	if (!rc)
+		rc = session_thread(s, &f.thread);
 	if (rc < 0)
 		return err_set(err, rc, "cannot import '%s'", stream_name(in));
 	rc = folded_read(&f, in, buffer, err);

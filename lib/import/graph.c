@@ -228,10 +228,13 @@ static int64_t common(const struct step *r, uint32_t m, const struct step *c, ui
 		match[done] = done;
 	for (i = done; i < m; i++)
 		match[i] = UINT32_MAX;
-	m -= done, n -= done;
+	m -= done;
+	n -= done;
 	if (!m || !n || m > GRAPH_LCS_MAX || n > GRAPH_LCS_MAX)
 		return done;
-	r += done, c += done, match += done;
+	r += done;
+	c += done;
+	match += done;
 
 	width = n + 1;
 	table = calloc((size_t)(m + 1) * width, sizeof(*table));

@@ -329,6 +329,7 @@ static int hatchet_import(struct session *s, struct stream *in, struct err *err)
 	yajl_free(yajl);
 	if (rc < 0)
 		return rc;
+	s->trust->is_trace = true;
 	s->trust->events += h.tree.nodes.len;
 	rc = settle_metrics(&h);
 	if (!rc)

@@ -83,6 +83,25 @@ int session_info(struct session *s, const char *key, const char *value)
 	return rc < 0 ? rc : capture_writer_put(s->writer, &rec);
 }
 
+int session_thread(struct session *s, uint32_t *ret)
+{
+	struct record process = { .type = RECORD_PROCESS };
+	struct record thread = { .type = RECORD_THREAD };
+
+	*ret = 0;
+	if (!s->rank)
+		return 0;
+	process.process.id = ++s->processes;
+	process.process.rank = s->rank;
+	thread.thread.id = ++s->threads;
+	thread.thread.process = process.process.id;
+	int rc = capture_writer_put(s->writer, &process);
+	if (!rc)
+		rc = capture_writer_put(s->writer, &thread);
+	*ret = thread.thread.id;
+	return rc;
+}
+
 int session_kernel(struct session *s, uint32_t name, uint32_t facts, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&s->kernel_by_name, name);
@@ -208,6 +227,13 @@ static const struct importer *by_content(struct span head)
 	return best;
 }
 
+/* -ENODATA, without its words, which would add nothing. */
+static int no_data(struct err *err, const char *before, const char *name, const char *behind)
+{
+	err_set(err, -EINVAL, "%s'%s'%s", before, name, behind);
+	return -ENODATA;
+}
+
 static int find_importer(const struct session *s, struct stream *in, const struct importer **ret,
 			 struct err *err)
 {
@@ -226,7 +252,7 @@ static int find_importer(const struct session *s, struct stream *in, const struc
 	if (rc < 0)
 		return rc;
 	if (!head.size)
-		return err_set(err, -ENODATA, "'%s' is empty", stream_name(in));
+		return no_data(err, "", stream_name(in), " is empty");
 	*ret = by_content(head);
 	if (!*ret)
 		return err_set(err, -EBADMSG, "'%s' is in no format that can be imported",
@@ -241,6 +267,7 @@ static int import_stream(struct session *s, struct stream *in, struct err *err)
 	int rc = find_importer(s, in, &importer, err);
 	if (rc < 0)
 		return rc;
+	snprintf(s->trust->last_file, sizeof(s->trust->last_file), "%s", stream_name(in));
 	rc = importer->import(s, in, err);
 	s->trust->files++;
 	if (stream_damage(in)[0]) {
@@ -256,13 +283,24 @@ static int import_stream(struct session *s, struct stream *in, struct err *err)
 	return rc;
 }
 
+static int nothing_to_show(const struct import_trust *t, struct err *err)
+{
+	if (!t->dropped)
+		return no_data(err, "nothing to show: ", t->last_file,
+			       " has neither device work nor host spans");
+	err_set(err, -EINVAL,
+		"nothing to show: '%s' has neither device work nor host spans, and %" PRIu64
+		" events are malformed (first: byte %" PRIu64 ", %s)",
+		t->last_file, t->dropped, t->first_offset, t->first_why);
+	return -ENODATA;
+}
+
 static int import_finish(struct session *s, struct err *err)
 {
 	const struct import_trust *t = s->trust;
 
 	if (!t->device_ops && !t->host_spans)
-		return err_set(err, -ENODATA,
-			       "nothing to show: the input has neither device work nor host spans");
+		return nothing_to_show(t, err);
 	int rc = session_end(s);
 	return rc < 0 ? err_set(err, rc, "cannot write the capture") : 0;
 }
@@ -337,7 +375,7 @@ static int paths_add_folder(struct paths *p, const char *folder, struct err *err
 	if (rc < 0)
 		return err_set(err, rc, "cannot list '%s'", folder);
 	if (p->list.len == first)
-		return err_set(err, -ENODATA, "no file in '%s' can be imported", folder);
+		return no_data(err, "no file in ", folder, " can be imported");
 	qsort(p->list.data + first, p->list.len - first, sizeof(*p->list.data), compare_paths);
 	return 0;
 }
@@ -401,10 +439,17 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+bool import_is_flawed(const struct import_trust *t)
+{
+	return t->dropped || t->repaired || t->is_cut || t->bad_times || t->unpaired ||
+	       (t->is_trace && !t->device_ops);
+}
+
 void import_trust_text(const struct import_trust *t, struct strbuf *out)
 {
 	if (!t->device_ops) {
-		strbuf_puts(out, "no device work in the trace: host time only");
+		strbuf_puts(out, t->is_trace ? "no device work in the trace: host time only"
+					     : "host time only");
 	} else {
 		strbuf_printf(out,
 			      "linked %" PRIu64 "/%" PRIu64 " (%.1f %% of device time), "

@@ -43,8 +43,9 @@ struct import_trust {
 	uint64_t dropped, repaired;            /* malformed: lost, and mended */
 	uint64_t first_offset;                 /* of these, in the file, inflated */
 	char first_why[128];
-	char first_file[256];
-	bool is_cut; /* a file ends before its events do */
+	char first_file[256], last_file[256];
+	bool is_cut;   /* a file ends before its events do */
+	bool is_trace; /* of a format that holds device work */
 };
 
 /*
@@ -60,6 +61,8 @@ int import_memory(struct capture_writer *w, const void *data, size_t size,
 
 /* The line that says how far an import can be trusted. */
 void import_trust_text(const struct import_trust *trust, struct strbuf *out);
+/* Whether something of the input was lost, mended or missing that a user should hear of. */
+bool import_is_flawed(const struct import_trust *trust);
 
 /* The formats: name and description of number @i, NULL behind the last. */
 const char *import_format_name(size_t i);

@@ -95,26 +95,28 @@ static int write_head(struct session *s, const struct trace *t)
 	return rc;
 }
 
+static void count(uint64_t *ops, uint64_t *ns, bool applies, uint64_t duration)
+{
+	*ops += applies;
+	*ns += applies ? duration : 0;
+}
+
 static void count_one(const struct trace *t, const struct device_event *d, struct import_trust *c)
 {
 	uint64_t ns = (uint64_t)(d->end_ns - d->start_ns);
 	uint32_t traits = frames_traits(t->frames, d->path);
-	bool is_python = traits & FRAME_IS_PYTHON;
-	bool is_backward = traits & (PATH_UNDER_FORWARD | PATH_UNDER_ENGINE);
-	bool is_replay = d->flags & LAUNCH_REPLAY, is_before = d->flags & LAUNCH_BEFORE_WINDOW;
-	bool is_kernel = d->kind != DEVICE_COPY && d->kind != DEVICE_FILL;
+	bool is_before = d->flags & LAUNCH_BEFORE_WINDOW;
 
-	c->device_ops++, c->device_ns += ns;
-	c->kernel_ops += is_kernel, c->kernel_ns += is_kernel * ns;
-	c->linked_ops += d->link != LINK_NONE, c->linked_ns += (d->link != LINK_NONE) * ns;
-	c->python_ops += is_python, c->python_ns += is_python * ns;
-	c->backward_ops += is_backward, c->backward_ns += is_backward * ns;
-	c->graph_ops += is_replay, c->graph_ns += is_replay * ns;
-	if (d->flags & LAUNCH_AT_CAPTURE)
-		c->captured_ops++, c->captured_ns += ns;
-	c->before_ops += is_before, c->before_ns += is_before * ns;
-	if (d->link == LINK_NONE && !is_before)
-		c->unknown_ops++, c->unknown_ns += ns;
+	count(&c->device_ops, &c->device_ns, true, ns);
+	count(&c->kernel_ops, &c->kernel_ns, d->kind != DEVICE_COPY && d->kind != DEVICE_FILL, ns);
+	count(&c->linked_ops, &c->linked_ns, d->link != LINK_NONE, ns);
+	count(&c->python_ops, &c->python_ns, traits & FRAME_IS_PYTHON, ns);
+	count(&c->backward_ops, &c->backward_ns, traits & (PATH_UNDER_FORWARD | PATH_UNDER_ENGINE),
+	      ns);
+	count(&c->graph_ops, &c->graph_ns, d->flags & LAUNCH_REPLAY, ns);
+	count(&c->captured_ops, &c->captured_ns, d->flags & LAUNCH_AT_CAPTURE, ns);
+	count(&c->before_ops, &c->before_ns, is_before, ns);
+	count(&c->unknown_ops, &c->unknown_ns, d->link == LINK_NONE && !is_before, ns);
 }
 
 static void count_trust(const struct trace *t, struct import_trust *c)

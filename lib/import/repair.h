@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 
 /*
- * @text starts with '{'. 1: the object is in @out, and took @ret_size bytes; 0: @text ends before
+ * @text starts with '{' (or '['). 1: the object is in @out, and took @ret_size bytes; 0: @text ends before
  * the object does; -EBADMSG: beyond repair; -ENOMEM.
  */
 int repair_object(struct span text, struct strbuf *out, size_t *ret_size);

@@ -49,6 +49,8 @@ int chrome_load(struct session *s, struct stream *in, struct trace *ret, struct 
 int session_header(struct session *s, const char *source, const char *clock, const char *event,
 		   uint64_t time_ns, uint64_t realtime_ns);
 int session_info(struct session *s, const char *key, const char *value);
+/* A thread for a profile that tells of none: only where it is one rank of several, else 0. */
+int session_thread(struct session *s, uint32_t *ret);
 /* The capture's number for a kernel of that name, written when it is new. */
 int session_kernel(struct session *s, uint32_t name, uint32_t facts, uint32_t *ret);
 /* Count what was dropped, with where the first was. */

@@ -272,10 +272,14 @@ static int emit_kernel(struct tree_emit *e, size_t id, const struct node_totals 
 	e->correlations.data[id] = rec.launch.correlation;
 
 	bool is_python = frames_traits(&e->session->frames, parent) & FRAME_IS_PYTHON;
-	trust->device_ops += count, trust->device_ns += duration;
-	trust->kernel_ops += count, trust->kernel_ns += duration;
-	trust->linked_ops += count, trust->linked_ns += duration;
-	trust->python_ops += is_python * count, trust->python_ns += is_python * duration;
+	trust->device_ops += count;
+	trust->device_ns += duration;
+	trust->kernel_ops += count;
+	trust->kernel_ns += duration;
+	trust->linked_ops += count;
+	trust->linked_ns += duration;
+	trust->python_ops += is_python ? count : 0;
+	trust->python_ns += is_python ? duration : 0;
 	return rc;
 }
 
@@ -418,26 +422,13 @@ static int emit_node(struct tree_emit *e, size_t id)
 	return rc;
 }
 
-static int emit_thread(struct tree_emit *e)
-{
-	struct record process = { .type = RECORD_PROCESS };
-	struct record thread = { .type = RECORD_THREAD };
-
-	process.process.id = ++e->session->processes;
-	process.process.rank = e->session->rank;
-	int rc = put(e, &process);
-	thread.thread.id = e->thread = ++e->session->threads;
-	thread.thread.process = process.process.id;
-	return rc < 0 ? rc : put(e, &thread);
-}
-
 int tree_emit(struct session *s, struct tree *t)
 {
 	struct tree_emit e = { .session = s, .tree = t };
 	int rc = session_header(s, "hatchet", "none: totals, laid end to end", "", 0, 0);
 
 	if (!rc)
-		rc = emit_thread(&e);
+		rc = session_thread(s, &e.thread);
 	for (size_t i = 0; i < t->nodes.len && !rc; i++)
 		rc = vec_push(&e.correlations, 0);
 	if (!rc)

@@ -190,6 +190,8 @@ def malformed():
         ('garbage between', '[' + good + ', @@@ ,' + other + ']', 2, 1, 0),
         # What stands between two events counts once.
         ('no object', '[' + good + ', 17, null, "x",' + other + ']', 2, 1, 0),
+        ('an array', '[' + good + ', [[1], {"ph": "X", "ts": 2}],' + other + ']', 2, 1, 0),
+        ('arrays that stay open', '[' + good + ', [[[' + other, 1, 1, 0),
         ('no phase', '[' + good + ', {"name": "c"},' + other + ']', 2, 1, 0),
         ('no time', '[' + good + ', {"ph": "X", "name": "c"},' + other + ']', 2, 1, 0),
         ('time is a word', '[' + good + ', {"ph": "X", "ts": "soon"},' + other + ']', 2, 1, 0),
