@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interface of lib/device on objects of real compilers; what it says is compared in *_test.py. */
+#include "unit.h"
+
+#include "base/io.h"
+#include "device/device.h"
+#include "device/images.h"
+#include "device/stall.h"
+
+#include <errno.h>
+#include <string.h>
+
+static char *load(const char *name, size_t *ret_size)
+{
+	char path[4096];
+	char *data = NULL;
+	snprintf(path, sizeof(path), "%s/device/fixture/%s", TEST_SOURCE_DIR, name);
+	assert_int_equal(io_read_file(path, 64u << 20, &data, ret_size), 0);
+	return data;
+}
+
+static struct device_object *open_fixture(const char *name, char **ret_data, unsigned flags)
+{
+	struct device_object *o = NULL;
+	struct err err = { "" };
+	size_t size;
+	*ret_data = load(name, &size);
+	int rc = device_open(&o, span_of(*ret_data, size), name, flags, &err);
+	if (rc < 0)
+		print_message("%s\n", err.text);
+	assert_int_equal(rc, 0);
+	return o;
+}
+
+/* By hand, from `readelf -s` and `llvm-dwarfdump` of the file. */
+static void test_pocl(void **state)
+{
+	CLEANUP_FREE char *data = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("pocl-debug.so", &data, 0);
+	struct device_place p;
+	size_t index;
+
+	(void)state;
+	assert_int_equal(device_format(o), DEVICE_POCL);
+	assert_string_equal(device_arch(o), "x86-64");
+	assert_int_equal(device_function_count(o), 4);
+	assert_int_equal(device_function_find(o, "dot_row", &index), 0);
+	const struct device_function *f = device_function_get(o, index);
+	assert_false(f->is_kernel);
+	assert_string_equal(f->kernel, "tile_product");
+	assert_int_equal(device_resolve(o, f->offset, &p), 0);
+	assert_ptr_equal(p.function, f);
+	assert_int_equal(p.line_count, 1);
+	assert_string_equal(p.lines[0].name, "dot_row");
+	assert_int_equal(p.lines[0].line, 6);
+	/* Any place inside an instruction is that instruction. */
+	uint64_t start = p.offset, length = p.length;
+	if (p.text) {
+		assert_true(length > 0);
+		assert_int_equal(p.bytes.size, length);
+		for (uint64_t at = start; at < start + length; at++) {
+			assert_int_equal(device_resolve(o, at, &p), 0);
+			assert_int_equal(p.offset, start);
+		}
+	}
+	assert_int_equal(device_resolve(o, 0, &p), -ENOENT);
+	assert_int_equal(device_resolve(o, UINT64_MAX, &p), -ENOENT);
+	assert_int_equal(device_function_find(o, "no such", &index), -ENOENT);
+}
+
+/* Optimised by POCL 3.1: no lines are a value. */
+static void test_no_lines(void **state)
+{
+	CLEANUP_FREE char *data = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("pocl-plain.so", &data, 0);
+	struct device_place p;
+
+	(void)state;
+	assert_int_equal(device_resolve(o, device_function_get(o, 0)->offset + 64, &p), 0);
+	assert_string_equal(p.function->name, "tile_product");
+	assert_int_equal(p.line_count, 0);
+}
+
+/* Without disassembler and without child the lines are the same. */
+static void test_no_text(void **state)
+{
+	CLEANUP_FREE char *data = NULL, *data2 = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("pocl-lines.so", &data, 0);
+	CLEANUP(device_close)
+	struct device_object *bare = open_fixture("pocl-lines.so", &data2, DEVICE_NO_CHILD);
+	struct device_place p, q;
+	size_t lines = 0;
+
+	(void)state;
+	for (size_t i = 0; i < device_function_count(o); i++) {
+		int64_t count = device_place_count(o, i);
+		assert_true(count > 0);
+		for (size_t k = 0; k < (size_t)count; k++) {
+			device_place_get(o, i, k, &p);
+			assert_int_equal(device_resolve(bare, p.offset, &q), 0);
+			assert_null(q.text);
+			assert_int_equal(q.offset, p.offset);
+			assert_int_equal(q.line_count, p.line_count);
+			for (size_t n = 0; n < p.line_count; n++) {
+				assert_string_equal(q.lines[n].name, p.lines[n].name);
+				assert_int_equal(q.lines[n].line, p.lines[n].line);
+			}
+			lines += p.line_count;
+		}
+	}
+	assert_true(lines > 1000);
+}
+
+/* From the descriptors as `llvm-objdump -d -j .rodata` of clang 15 writes them. */
+static void test_facts(void **state)
+{
+	CLEANUP_FREE char *data = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("amd-gfx90a.co", &data, 0);
+	size_t index;
+
+	(void)state;
+	assert_int_equal(device_function_find(o, "tile_product", &index), 0);
+	const struct device_facts *f = &device_function_get(o, index)->facts;
+	assert_int_equal(f->shared_bytes, 128); /* two tiles of 4 x 4 floats */
+	assert_int_equal(f->simd, 64);
+	assert_true(f->registers > 8 && f->registers % 8 == 0);
+}
+
+static int count_image(void *data, const struct device_image *image)
+{
+	CLEANUP_FREE uint8_t *owned = NULL;
+	CLEANUP(device_close) struct device_object *o = NULL;
+	struct span bytes;
+	if (image->kind != IMAGE_ELF)
+		return 0;
+	assert_int_equal(device_image_inflate(image, &bytes, &owned, NULL), 0);
+	assert_int_equal(device_open(&o, bytes, image->target, 0, NULL), 0);
+	assert_non_null(strstr(image->target, device_arch(o)));
+	++*(int *)data;
+	return 0;
+}
+
+static void test_bundle(void **state)
+{
+	size_t size;
+	CLEANUP_FREE char *data = load("amd.bundle", &size);
+	struct device_image_bytes bytes;
+	int images = 0;
+
+	(void)state;
+	assert_int_equal(device_images(span_of(data, size), "amd.bundle", count_image, &images,
+				       &bytes, NULL),
+			 0);
+	assert_int_equal(images, 2);
+	assert_int_equal(bytes.headers + bytes.images + bytes.padding + bytes.unknown, size);
+	assert_int_equal(bytes.unknown, 0);
+}
+
+static void test_foreign(void **state)
+{
+	struct device_object *o = NULL;
+	struct err err = { "" };
+	static const char text[] = "no ELF file";
+	CLEANUP_FREE char *data = NULL;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(device_open(&o, span_of(text, sizeof(text)), "x", 0, &err), -EBADMSG);
+	assert_int_equal(io_read_file("/proc/self/exe", 64u << 20, &data, &size), 0);
+	assert_int_equal(device_open(&o, span_of(data, size), "x", 0, &err), -ENOTSUP);
+	assert_null(o);
+}
+
+static void test_stalls(void **state)
+{
+	(void)state;
+	const char *s = device_stall_meaning("long_scoreboard");
+	assert_non_null(s);
+	assert_string_equal(
+		device_stall_meaning("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued"),
+		s);
+	assert_non_null(device_stall_meaning(
+		"ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_WAITCNT"));
+	assert_non_null(device_stall_meaning("sbid"));
+	assert_non_null(device_stall_meaning("stall:waitcnt"));
+	assert_null(device_stall_meaning("made_up"));
+	assert_null(device_stall_meaning(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pocl),    cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_no_text), cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bundle),  cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_stalls),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accelerator code objects and their containers of any bytes. libdw and the disassemblers are left to the
+ * helper that they run in. */
+#include "device/device.h"
+#include "device/images.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_object(struct span bytes)
+{
+	CLEANUP(device_close) struct device_object *o = NULL;
+	struct device_place p;
+
+	if (device_open(&o, bytes, "fuzz", DEVICE_NO_CHILD, NULL) < 0)
+		return;
+	for (size_t i = 0; i < device_function_count(o) && i < 64; i++) {
+		const struct device_function *f = device_function_get(o, i);
+		int64_t count = device_place_count(o, i);
+		for (size_t k = 0; count > 0 && k < (size_t)count; k++) {
+			device_place_get(o, i, k, &p);
+			if (p.offset - f->offset >= f->size || p.bytes.size > p.length)
+				abort();
+		}
+		if (device_resolve(o, f->offset, &p) < 0 ||
+		    f->offset - p.function->offset >= p.function->size)
+			abort();
+	}
+}
+
+static int on_image(void *data, const struct device_image *image)
+{
+	struct span bytes;
+	uint8_t *owned = NULL;
+	(void)data;
+	/* Larger is slow, not different. */
+	if (image->size > 1 << 20 || device_image_inflate(image, &bytes, &owned, NULL) < 0)
+		return 0;
+	if (image->kind == IMAGE_ELF)
+		check_object(bytes);
+	free(owned);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	device_images(span_of(data, size), "fuzz", on_image, NULL, NULL, NULL);
+	return 0;
+}
