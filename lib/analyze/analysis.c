@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include "analyze/tables.h"
+#include "device/device.h"
 
 #include <errno.h>
 
@@ -76,8 +77,10 @@ void analysis_free(struct analysis *a)
 	table_release(&a->devices);
 	table_release(&a->queues);
 	table_release(&a->kernels);
-	vec_for_each(&a->code_objects, c)
+	vec_for_each(&a->code_objects, c) {
+		device_close(c->code); /* whose bytes these are */
 		vec_release(&c->bytes);
+	}
 	table_release(&a->code_objects);
 	strtab_release(&a->stack_blobs);
 	vec_release(&a->stacks);

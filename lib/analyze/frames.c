@@ -2,6 +2,7 @@
 #include "analyze/frames.h"
 
 #include "analyze/class.h"
+#include "analyze/code.h"
 #include "analyze/names.h"
 
 #include <errno.h>
@@ -267,14 +268,14 @@ static bool is_kernel_wrapper(const char *name)
  * the functions below it only those with another name are shown, and of the lines, when functions
  * are shown, each call's; else only the line that was executed.
  */
-static int place_lines(struct frames *f, const struct symbol_frames *symbols, bool functions,
-		       bool sources, bool is_last)
+static int place_lines(struct frames *f, const struct symbol_frames *symbols, bool is_kernel,
+		       bool functions, bool sources, bool is_last)
 {
 	for (size_t i = 0; i < symbols->count; i++) {
 		const struct frame *s = &symbols->frames[i];
 		bool is_leaf = is_last && i + 1 == symbols->count;
 		int rc = 0;
-		if (functions && !is_kernel_wrapper(s->name))
+		if (functions && !is_kernel_wrapper(s->name) && (i || !is_kernel))
 			rc = place_push(f, FRAME_FUNCTION, s->name, s->file, 0);
 		if (!rc && sources && (is_leaf || (functions && s->file && *s->file && s->line)))
 			rc = place_source(f, s->line ? s->file : NULL, s->line);
@@ -282,6 +283,39 @@ static int place_lines(struct frames *f, const struct symbol_frames *symbols, bo
 			return rc;
 	}
 	return 0;
+}
+
+/* The same from the code object that the capture holds. */
+static int place_device_lines(struct frames *f, const struct device_place *d, bool functions,
+			      bool sources, bool is_last)
+{
+	struct frame frames[SYMBOL_LINES_MAX] = { 0 };
+	struct symbol_frames all = { .frames = frames };
+	char *names[SYMBOL_LINES_MAX];
+	size_t first = d->line_count > SYMBOL_LINES_MAX ? d->line_count - SYMBOL_LINES_MAX : 0;
+
+	for (size_t i = first; i < d->line_count; i++) {
+		const struct device_line *line = &d->lines[i];
+		names[all.count] = names_demangle(line->name);
+		frames[all.count++] = (struct frame){
+			.name = names[i - first] ? names[i - first]
+				: *line->name    ? line->name
+						 : "[unknown]",
+			.file = analysis_source_name(line->file),
+			.line = line->line,
+		};
+	}
+	/* A function of its own, without lines; the kernel's own frame stands above. */
+	if (!all.count) {
+		names[all.count] = names_demangle(d->function->name);
+		frames[all.count].name = names[0] ? names[0] : d->function->name;
+		all.count++;
+	}
+	bool is_kernel = d->function->is_kernel;
+	int rc = place_lines(f, &all, is_kernel, functions, sources, is_last);
+	for (size_t i = 0; i < all.count; i++)
+		free(names[i]);
+	return rc;
 }
 
 /* From the stack of a CPU sample: all frames of the kernel's object, down to the leaf. */
@@ -294,29 +328,57 @@ static int place_stack(struct frames *f, const struct place *place, bool functio
 	uint32_t leaf = stack->device_frame - 1;
 	for (uint32_t i = outer + 1; i-- > leaf;) {
 		struct symbol_frames symbols;
-		int rc = analysis_symbolize(f->a, place->object, stack->frames[i].offset, &symbols);
+		struct device_place d;
+		struct place at = *place;
+		at.offset = stack->frames[i].offset;
+		if (analysis_place_resolve(f->a, &at, &d) == 0) {
+			int rc = place_device_lines(f, &d, functions, sources, i == leaf);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		int rc = analysis_symbolize(f->a, place->object, at.offset, &symbols);
 		if (rc < 0)
 			return rc;
 		/* "K.so+0x1234" says no more than the kernel's name and the instruction do. */
-		rc = place_lines(f, &symbols, functions && rc > 0, sources, i == leaf);
+		rc = place_lines(f, &symbols, false, functions && rc > 0, sources, i == leaf);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-/* From a record: what an import knows by name. */
+/* From a record: by its code object, or what an import knows by name. */
 static int place_record(struct frames *f, const struct place *place, bool functions, bool sources)
 {
 	const char *function = analysis_text(f->a, place->function);
 	const char *kernel = strtab_text(&f->a->names, place->name);
+	struct device_place d;
 	int rc = 0;
+	if (!place->line && analysis_place_resolve(f->a, place, &d) == 0)
+		return place_device_lines(f, &d, functions, sources, true);
 	if (functions && *function && strcmp(function, kernel))
 		rc = place_push(f, FRAME_FUNCTION, function, NULL, 0);
 	if (!rc && sources)
 		rc = place_source(f, place->line ? analysis_text(f->a, place->file) : NULL,
 				  place->line);
 	return rc;
+}
+
+/* "0x1a0: mad (16|M0) r4 ...": counted from the start of the function where that is known. */
+static int place_instruction(struct frames *f, const struct place *place)
+{
+	struct device_place d = { .function = NULL };
+	uint64_t offset = place->offset;
+	if (analysis_place_resolve(f->a, place, &d) == 0)
+		offset = d.offset - d.function->offset;
+	strbuf_reset(&f->text);
+	strbuf_printf(&f->text, "0x%" PRIx64, offset);
+	if (d.text)
+		strbuf_printf(&f->text, ": %s", d.text);
+	if (strbuf_finish(&f->text) < 0)
+		return -ENOMEM;
+	return place_push(f, FRAME_INSTRUCTION, strbuf_text(&f->text), NULL, 0);
 }
 
 static int place_layer(struct frames *f, const struct place *place, enum analysis_leaf layer,
@@ -334,11 +396,7 @@ static int place_layer(struct frames *f, const struct place *place, enum analysi
 	case ANALYSIS_LEAF_INSTRUCTION:
 		if (!place->stack && !place->code_object && !place->offset)
 			return 0; /* an import that knows lines only */
-		strbuf_reset(&f->text);
-		strbuf_printf(&f->text, "0x%" PRIx64, place->offset);
-		if (strbuf_finish(&f->text) < 0)
-			return -ENOMEM;
-		return place_push(f, FRAME_INSTRUCTION, strbuf_text(&f->text), NULL, 0);
+		return place_instruction(f, place);
 	case ANALYSIS_LEAF_STALL:
 		if (!place->reason)
 			return 0;

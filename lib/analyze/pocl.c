@@ -4,6 +4,7 @@
  * .../K/<local size>/K.so with the functions _pocl_kernel_K, _pocl_kernel_K_workgroup (the one that
  * runs) and, before 4.0, _pocl_kernel_K_workgroup_fast. Seen with 3.1 and 6.0.
  */
+#include "analyze/code.h"
 #include "analyze/tables.h"
 
 #include <errno.h>
@@ -65,4 +66,13 @@ int analysis_pocl_kernel(struct analysis *a, const struct place *p, uint32_t *re
 	if (!kernel.size)
 		kernel = file;
 	return strtab_intern(&a->names, kernel.data, kernel.size, ret, NULL) < 0 ? -ENOMEM : 0;
+}
+
+const char *analysis_source_name(const char *file)
+{
+	const char *base = strstr(file, "/tempfile_");
+	if (!base || strchr(base + 1, '/') || strlen(file) < 3 ||
+	    strcmp(file + strlen(file) - 3, ".cl") != 0)
+		return file;
+	return "program.cl";
 }

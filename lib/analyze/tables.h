@@ -93,7 +93,9 @@ struct code_object {
 	uint32_t kind, process, device;
 	uint32_t text;
 	uint64_t load_address, total_bytes;
-	VEC(uint8_t) bytes; /* whole when len == total_bytes */
+	VEC(uint8_t) bytes;         /* whole when len == total_bytes */
+	struct device_object *code; /* opened by analysis_code() */
+	bool is_opened;
 };
 
 struct frame_ref {
