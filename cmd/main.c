@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "import", cmd_import, "Make a capture out of traces of other tools" },
 	{ "report", cmd_report, "Show where the time went, as text" },
 	{ "flamegraph", cmd_flamegraph, "Draw where the time went, as an SVG" },
+	{ "annotate", cmd_annotate, "Show a kernel's source and instructions with samples" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
 };

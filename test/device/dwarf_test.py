@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines and inlined calls of every instruction: llvm-symbolizer must say the same."""
+import os
+import subprocess
+import unittest
+
+import objects
+
+SYMBOLIZER = objects.need("llvm-symbolizer-15", "llvm-symbolizer-14", "llvm-symbolizer")
+
+
+def symbolize(path, offsets):
+    """For each offset the chain, outermost first, of (function, file, line)."""
+    text = "".join("0x%x\n" % o for o in offsets)
+    out = subprocess.run([SYMBOLIZER, "--obj=" + path, "--inlines", "--no-demangle",
+                          "--functions=linkage"], input=text, stdout=subprocess.PIPE,
+                         check=True, text=True).stdout
+    for block in out.split("\n\n")[:len(offsets)]:
+        lines = block.strip().split("\n")
+        chain = []
+        for name, place in zip(lines[::2], lines[1::2]):
+            file, line, _ = place.rsplit(":", 2)
+            chain.insert(0, (name, os.path.basename(file), int(line)))
+        yield chain
+
+
+class Dwarf(unittest.TestCase):
+    def compare(self, path, least):
+        found = [(f, i) for _, f, i in objects.instructions(objects.annotate(path))]
+        # A stretch that is not an instruction would make the comparison meaningless.
+        self.assertTrue(all(i["length"] for _, i in found))
+        self.assertGreaterEqual(len(found), least)
+        inlined = 0
+        for (f, i), theirs in zip(found, symbolize(path, [i["offset"] for _, i in found])):
+            ours = [(l["function"], os.path.basename(l["file"]), l["line"]) for l in i["lines"]]
+            if theirs[-1][1] == "??" or (theirs[-1][2] == 0 and not ours):
+                self.assertFalse(ours, hex(i["offset"]))
+                continue
+            # POCL's wrappers around the kernel are not shown.
+            while len(theirs) > 1 and theirs[1][0].startswith("_pocl_kernel_"):
+                theirs.pop(0)
+            names = [t[0] for t in theirs]
+            names[0] = f["name"] if names[0].startswith("_pocl_kernel_") else names[0]
+            self.assertEqual([o[0] for o in ours], names, hex(i["offset"]))
+            for o, t in zip(ours, theirs):
+                if t[2]:  # where they say 0 ours is the last line before
+                    self.assertEqual(o[1:], t[1:], hex(i["offset"]))
+            inlined += len(ours) > 1
+        return inlined
+
+    def test_amd(self):
+        for name in "amd-gfx90a.co", "amd-gfx1030.co":
+            self.assertGreater(self.compare(objects.fixture(name), 80), 5)
+
+    def test_pocl(self):
+        self.compare(objects.fixture("pocl-debug.so"), 100)
+        self.assertGreater(self.compare(objects.fixture("pocl-lines.so"), 1000), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

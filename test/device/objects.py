@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of accelerator code share: the program's answer, and other tools' on their own."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+ACCEL_PROF = os.environ["ACCEL_PROF"]
+FIXTURES = os.environ["FIXTURES"]
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def need(*names):
+    """The first of these tools that is here."""
+    for name in names:
+        found = shutil.which(name)
+        if found:
+            return found
+    skip("no " + " or ".join(names))
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, **options).stdout
+
+
+def annotate(path, *options):
+    """All code objects in the file, as `annotate --json` tells them."""
+    return json.loads(run(ACCEL_PROF, "annotate", "--object", path, "--json", *options))
+
+
+def fixture(name):
+    return os.path.join(FIXTURES, name)
+
+
+def fixtures(pattern):
+    found = sorted(glob.glob(fixture(pattern)))
+    assert found, pattern
+    return found
+
+
+def instructions(objects):
+    for o in objects:
+        for f in o["functions"]:
+            for i in f["instructions"]:
+                yield o, f, i

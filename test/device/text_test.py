@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions of AMD's and POCL's objects: llvm-objdump must see the same, at the same places."""
+import re
+import unittest
+
+import objects
+
+OBJDUMP = objects.need("llvm-objdump-15", "llvm-objdump-14", "llvm-objdump")
+ROW = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*?)\s*(?:(?://|#).*)?$")
+AMD_ROW = re.compile(r"^\s+(\S.*?)\s*// ([0-9A-F]+):")
+
+
+def words(text):
+    """Without what differs in writing: blanks, and targets of branches."""
+    return re.sub(r"\s+", " ", text.strip())
+
+
+def disassemble(path, *options):
+    out = objects.run(OBJDUMP, "-d", "--no-show-raw-insn", *options, path, encoding="utf-8")
+    rows = {}
+    for line in out.split("\n"):
+        m = AMD_ROW.match(line)
+        if m:
+            rows[int(m[2], 16)] = words(m[1])
+            continue
+        m = ROW.match(line)
+        if m and not line.endswith(">:"):
+            rows[int(m[1], 16)] = words(m[2])
+    return rows
+
+
+class Text(unittest.TestCase):
+    def compare(self, path, *options):
+        theirs = disassemble(path, *options)
+        count = 0
+        for o, f, i in objects.instructions(objects.annotate(path)):
+            want = theirs[i["offset"]]
+            self.assertIn("text", i, hex(i["offset"]))
+            ours = words(i["text"])
+            # Branches are written as what is stored by one, as the target by the other.
+            if "<" in want or "rip" in want or re.match(r"s_cbranch|s_branch|j|call", want):
+                ours, want = ours.split()[0], want.split()[0]
+            self.assertEqual(ours, want, hex(i["offset"]))
+            count += 1
+        return count
+
+    def test_amd(self):
+        self.assertGreater(self.compare(objects.fixture("amd-gfx90a.co")), 80)
+        self.assertGreater(self.compare(objects.fixture("amd-gfx1030.co")), 80)
+
+    def test_pocl(self):
+        self.assertGreater(self.compare(objects.fixture("pocl-lines.so")), 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
