@@ -36,7 +36,8 @@ DEFINE_CLEANUP_EMBEDDED(worker_reply_release, struct worker_reply)
 /* What a reply held makes no sense: end the worker that made it, and return -EPROTO with a text. */
 int worker_distrust(struct worker *w, const char *name, struct err *err);
 
-/* worker_start() with further ops, from WORKER_OP_TEST on: for tests of the sandbox. */
+/* worker_start() with further ops, from WORKER_OP_TEST on, for tests: one with the name of an op of ours is
+ * run in its place. */
 int worker_start_with(struct worker **ret, const struct worker_op *extra, size_t count,
 		      struct err *err);
 /* How often a worker had to be started again. */

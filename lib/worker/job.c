@@ -63,10 +63,15 @@ int worker_job_open(struct worker_job *job, const struct elf_symbols_wanted *wan
 static int run(struct worker_job *job, uint32_t op, const struct worker_op *extra,
 	       size_t extra_count, struct err *err)
 {
-	if (op < WORKER_OP_COUNT)
-		return ops[op].run(job, err);
 	if (op >= WORKER_OP_TEST && op - WORKER_OP_TEST < extra_count)
 		return extra[op - WORKER_OP_TEST].run(job, err);
+	if (op < WORKER_OP_COUNT) {
+		for (size_t i = 0; i < extra_count; i++) {
+			if (strcmp(extra[i].name, ops[op].name) == 0)
+				return extra[i].run(job, err);
+		}
+		return ops[op].run(job, err);
+	}
 	return err_set(err, -ENOSYS, "worker op %u", op);
 }
 

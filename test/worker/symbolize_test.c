@@ -5,12 +5,14 @@
 
 #include "elf/symtab.h"
 #include "elf/system_files.h"
+#include "worker/answer.h"
 #include "worker/call.h"
 #include "worker/debug_files.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -405,6 +407,172 @@ static void test_budget(void **state)
 	assert_true(took < 2 * SECOND);
 }
 
+/* DWARF whose common parts dwz has moved to a file that two libraries share: nothing is lost. */
+static void test_dwz(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/accel-prof-test-XXXXXX", file[PATH_MAX];
+	static const char path[] = "/lib/a.so";
+	struct err err;
+
+	if (system("dwz --version > /dev/null 2>&1") != 0) { /* NOLINT(cert-env33-c) */
+		print_message("no dwz\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(dir));
+	run("cd $D && printf 'static inline int leaf(int x) { return x * x + 1; }\n"
+	    "static inline int middle(int x) { return x > 3 ? leaf(x) : leaf(x + 1) * 2; }\n"
+	    "int outer_a(int x, int y) { return middle(x) + middle(y); }\n' > a.c && "
+	    "sed s/outer_a/outer_b/ a.c > b.c && mkdir -p usr/lib/debug/.dwz && "
+	    "for i in a b; do gcc -O2 -g -shared -fPIC -include stdio.h $i.c -o $i.so; done && "
+	    "cp a.so whole.so && "
+	    "dwz -m usr/lib/debug/.dwz/common -M /usr/lib/debug/.dwz/common a.so b.so",
+	    dir);
+	snprintf(file, sizeof(file), "%s/a.so", dir);
+	CLEANUP_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	snprintf(file, sizeof(file), "%s/whole.so", dir);
+	CLEANUP_CLOSE int whole = open(file, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int root = open(dir, O_PATH | O_CLOEXEC);
+	run("cp -r $D $D.kept && rm -r $D/*.so $D/*.c", dir);
+
+	CLEANUP(elf_symbols_close) struct elf_symbols *direct = NULL;
+	CLEANUP(elf_close) struct elf_file *elf = NULL;
+	struct elf_section text;
+	struct elf_symbols_wanted wanted;
+	assert_int_equal(elf_open_fd(&elf, fd, path, 0, &err), 0);
+	assert_int_equal(elf_section_find(elf, ".text", &text), 0);
+	assert_int_equal(elf_symbols_open(&direct, whole, path, ELF_SYMBOLS_LINES, &err), 0);
+	assert_false(elf_symbols_want_alt(direct, &wanted));
+	assert_int_equal(elf_symbols_load(direct, &err), 0);
+
+	uint64_t offsets[512];
+	size_t count = 0;
+	for (uint64_t at = text.addr; at < text.addr + text.size && count < 512; at++)
+		offsets[count++] = at;
+	CLEANUP(worker_free) struct worker *w = start();
+	struct worker_object object = {
+		.fd = fd, .kind = WORKER_ELF, .path = path, .root_fd = root
+	};
+	struct worker_ask ask = {
+		.offsets = offsets,
+		.count = count,
+		.want_lines = true,
+		.budget_ns = 10 * SECOND,
+	};
+	struct compare c = { .direct = direct, .want_lines = true };
+	struct worker_counts counts;
+	assert_int_equal(worker_symbolize(w, &object, &ask, compare_symbol, &c, &counts, &err), 0);
+	assert_true(counts.with_lines > 20);
+	run("rm -r $D $D.kept", dir);
+}
+
+/* Dies over DWARF, works without: as a libdw with a fault would. */
+static int op_no_lines(struct worker_job *job, struct err *err)
+{
+	struct symbolize_args args;
+	memcpy(&args, job->args, sizeof(args));
+	if (args.want_lines)
+		abort();
+	return worker_symbolize_job(job, err);
+}
+
+static void test_names_survive_bad_dwarf(void **state)
+{
+	(void)state;
+	static const struct worker_op replaced[] = { { "symbolize", op_no_lines } };
+	CLEANUP(worker_free) struct worker *w = NULL;
+	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CLEANUP(elf_close) struct elf_file *elf = NULL;
+	CLEANUP(elf_symtab_free) struct elf_symtab *t = NULL;
+	struct elf_symbol symbol;
+	struct err err;
+	assert_int_equal(worker_start_with(&w, replaced, 1, &err), 0);
+	assert_int_equal(elf_open_fd(&elf, fd, "self", 0, &err), 0);
+	assert_int_equal(elf_symtab_new(&t, elf, &err), 0);
+	assert_int_equal(elf_symtab_find(t, "main", &symbol), 0);
+
+	struct worker_object object = {
+		.fd = fd, .kind = WORKER_ELF, .path = "self", .root_fd = -1
+	};
+	struct worker_ask ask = {
+		.offsets = &symbol.value,
+		.count = 1,
+		.want_lines = true,
+		.budget_ns = SECOND,
+	};
+	struct worker_counts counts;
+	struct first first = { 0 };
+	assert_int_equal(worker_symbolize(w, &object, &ask, take_first, &first, &counts, &err), 0);
+	assert_string_equal(first.name, "main");
+	assert_int_equal(first.line, 0);
+	assert_true(counts.has_lines_failed);
+	assert_int_equal(worker_restarts(w), 1);
+}
+
+/* An offset that was not asked for. */
+static int op_forge(struct worker_job *job, struct err *err)
+{
+	struct {
+		struct answer_head head;
+		struct answer_symbol symbol;
+		struct answer_line line;
+		char strings[8];
+	} forged = {
+		.head = { .symbol_count = 1, .line_count = 1, .string_bytes = 8 },
+		.symbol = { .offset_index = 7, .line_count = 1 },
+		.line = { .name = 1, .file = UINT32_MAX },
+		.strings = "\0forged",
+	};
+	return worker_job_write(job, &forged, sizeof(forged), err);
+}
+
+static void test_forged_answer(void **state)
+{
+	(void)state;
+	static const struct worker_op replaced[] = { { "symbolize", op_forge } };
+	CLEANUP(worker_free) struct worker *w = NULL;
+	struct first first = { 0 };
+	struct err err;
+	assert_int_equal(worker_start_with(&w, replaced, 1, &err), 0);
+	assert_int_equal(ask_one(w, STDIN_FILENO, WORKER_ELF, 0, &first, &err), -EPROTO);
+	assert_string_equal(err.text, "reading '/x', the worker answered nonsense");
+	assert_int_equal(first.count, 0);
+	/* The one that did it is gone. */
+	assert_int_equal(ask_one(w, STDIN_FILENO, WORKER_ELF, 0, &first, &err), -EPROTO);
+	assert_int_equal(worker_restarts(w), 1);
+}
+
+/* The vDSO is an ELF file without a file. */
+static void test_vdso(void **state)
+{
+	(void)state;
+	unsigned long base = getauxval(AT_SYSINFO_EHDR);
+	CLEANUP_FCLOSE FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	unsigned long begin, end = 0;
+	if (!base)
+		skip();
+	while (fgets(line, sizeof(line), maps)) {
+		assert_int_equal(sscanf(line, "%lx-%lx", &begin, &end), 2);
+		if (begin == base)
+			break;
+	}
+	CLEANUP_CLOSE int fd = memory_file((const void *)base, end - base);
+	CLEANUP(elf_close) struct elf_file *elf = NULL;
+	CLEANUP(elf_symtab_free) struct elf_symtab *t = NULL;
+	struct elf_symbol symbol;
+	struct err err;
+	assert_int_equal(elf_open_fd(&elf, fd, "[vdso]", 0, &err), 0);
+	assert_int_equal(elf_symtab_new(&t, elf, &err), 0);
+	assert_int_equal(elf_symtab_find(t, "__vdso_clock_gettime", &symbol), 0);
+
+	CLEANUP(worker_free) struct worker *w = start();
+	struct first first = { 0 };
+	assert_int_equal(ask_one(w, fd, WORKER_ELF, symbol.value + 3, &first, &err), 0);
+	/* The global one of its two names. */
+	assert_string_equal(first.name, "__vdso_clock_gettime");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +583,10 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_caller_stops),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_names_survive_bad_dwarf),
+		cmocka_unit_test(test_forged_answer),
+		cmocka_unit_test(test_vdso),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
