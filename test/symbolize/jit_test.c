@@ -135,10 +135,19 @@ static void make_dump(struct bytes *b)
 {
 	put_header(b, 0x4a695444, 40);
 	put_load(b, 0x7000, 1, "one");
-	put(b, 2, 4); /* debug information: not read */
-	put(b, 16 + 8, 4);
+	put(b, 2, 4); /* lines of what comes next: address, count */
+	put(b, 16 + 16 + 16 + 5 + 16 + 2, 4);
 	put(b, 100, 8);
-	put(b, 0, 8);
+	put(b, 0x7100, 8);
+	put(b, 2, 8);
+	put(b, 0x7102, 8); /* address, line, discriminator, file */
+	put(b, 12, 4);
+	put(b, 0, 4);
+	put_text(b, "a.jl");
+	put(b, 0x7101, 8);
+	put(b, 11, 4);
+	put(b, 0, 4);
+	put_text(b, "\xff"); /* the same */
 	put_load(b, 0x7100, 2, "two");
 	put(b, 1, 4); /* one moves */
 	put(b, 16 + 48, 4);
@@ -155,6 +164,17 @@ static void make_dump(struct bytes *b)
 	put(b, 102, 8);
 }
 
+static void expect_line(struct jit_symbols *j, uint64_t address, uint32_t line)
+{
+	struct symbol s;
+	assert_int_equal(jit_symbols_at(j, address, &s), 0);
+	assert_int_equal(s.lines[0].line, line);
+	if (line)
+		assert_string_equal(s.lines[0].file, "a.jl");
+	else
+		assert_null(s.lines[0].file);
+}
+
 static void test_dump(void **state)
 {
 	(void)state;
@@ -169,6 +189,12 @@ static void test_dump(void **state)
 	assert_string_equal(name_at(j, 0x7201), "one");
 	assert_int_equal(jit_symbols_count(j), 3);
 	assert_int_equal(jit_symbols_skipped(j), 0);
+	expect_line(j, 0x7003, 0);
+	expect_line(j, 0x7100, 0);
+	expect_line(j, 0x7101, 11);
+	expect_line(j, 0x7102, 12);
+	expect_line(j, 0x7103, 12);
+	expect_line(j, 0x7201, 0);
 
 	/* Written to meanwhile: whatever is whole counts. */
 	for (size_t n = 0; n < b.len; n++) {
