@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/demangle.h"
 
+#include "base/cleanup.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <string.h>
@@ -52,6 +54,15 @@ static const char *skip_underscore(const char *name)
 	return strncmp(name, "__Z", 3) == 0 || strncmp(name, "__R", 3) == 0 ? name + 1 : name;
 }
 
+/* Stubs are named after what they call. */
+#define PLT_SUFFIX "@plt"
+
+static bool is_stub(const char *name)
+{
+	size_t n = strlen(name), suffix = strlen(PLT_SUFFIX);
+	return n > suffix && strcmp(name + n - suffix, PLT_SUFFIX) == 0;
+}
+
 static bool demangle_any(struct strbuf *out, const char *name, unsigned flags)
 {
 	int options = DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
@@ -87,8 +98,13 @@ bool demangle(struct strbuf *out, const char *name, unsigned flags)
 {
 	if (!*name)
 		return false;
-	if (demangle_any(out, name, flags))
+	/* libiberty leaves out what stands behind a name, the suffix too. */
+	CLEANUP_FREE char *called =
+		is_stub(name) ? strndup(name, strlen(name) - strlen(PLT_SUFFIX)) : NULL;
+	if (demangle_any(out, called ? called : name, flags)) {
+		strbuf_puts(out, called ? PLT_SUFFIX : "");
 		return true;
+	}
 	size_t n = flags & DEMANGLE_PARAMS ? strlen(name) : base_length(name);
 	strbuf_add(out, name, n);
 	/* What is too long or too odd to take apart is C++ all the same. */

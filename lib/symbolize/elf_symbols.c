@@ -3,6 +3,7 @@
 
 #include "dwarf/debug_info.h"
 #include "elf/functions.h"
+#include "elf/plt.h"
 #include "elf/symtab.h"
 
 #include <elf.h>
@@ -16,11 +17,12 @@ struct elf_symbols {
 	struct elf_file *file, *debug, *alt;
 	struct elf_symtab *symtab;
 	struct elf_functions *functions;
+	struct elf_plt *plt;
 	struct debug_info *alt_info; /* closed after @info, which refers to it */
 	struct debug_info *info;
 	struct debug_place place;
 	struct symbol_line lines[DEBUG_LINES_MAX];
-	char unnamed[320]; /* a file name and a number */
+	char made[SYMBOL_NAME_BYTES_MAX]; /* a name that the file does not have */
 };
 
 _Static_assert(DEBUG_LINES_MAX <= SYMBOL_LINES_MAX, "a place fits into a symbol");
@@ -47,6 +49,7 @@ void elf_symbols_close(struct elf_symbols *e)
 		return;
 	debug_info_close(e->info);
 	debug_info_close(e->alt_info);
+	elf_plt_free(e->plt);
 	elf_functions_free(e->functions);
 	elf_symtab_free(e->symtab);
 	elf_close(e->alt);
@@ -174,7 +177,8 @@ int elf_symbols_load(struct elf_symbols *e, struct err *err)
 	if (rc < 0)
 		return rc;
 	load_dwarf(e);
-	return elf_functions_new(&e->functions, e->file, err);
+	rc = elf_plt_new(&e->plt, e->file, err);
+	return rc < 0 ? rc : elf_functions_new(&e->functions, e->file, err);
 }
 
 bool elf_symbols_have_lines(const struct elf_symbols *e)
@@ -206,15 +210,34 @@ static void take_place(struct elf_symbols *e, struct symbol *ret)
 	}
 }
 
+/* "memcpy@plt": a stub that calls it. */
+static int name_stub(struct elf_symbols *e, uint64_t vaddr, struct symbol *ret)
+{
+	struct elf_plt_stub stub;
+	struct elf_symbol s;
+	if (elf_plt_at(e->plt, vaddr, &stub) < 0)
+		return -ENOENT;
+	if (!stub.name && elf_symtab_at(e->symtab, stub.resolver, &s) == 0)
+		stub.name = s.name;
+	if (!stub.name)
+		return -ENOENT;
+	snprintf(e->made, sizeof(e->made), "%s@plt", stub.name);
+	e->lines[0] = (struct symbol_line){ .name = e->made };
+	ret->start = stub.start;
+	ret->size = stub.size;
+	ret->count = 1;
+	return 0;
+}
+
 static int name_function(struct elf_symbols *e, uint64_t vaddr, struct symbol *ret)
 {
 	uint64_t start, end;
 	if (elf_functions_at(e->functions, vaddr, &start, &end) < 0)
 		return -ENOENT;
 	const char *slash = strrchr(elf_name(e->file), '/');
-	snprintf(e->unnamed, sizeof(e->unnamed), "%.255s+0x%" PRIx64,
+	snprintf(e->made, sizeof(e->made), "%.255s+0x%" PRIx64,
 		 slash ? slash + 1 : elf_name(e->file), start);
-	e->lines[0] = (struct symbol_line){ .name = e->unnamed };
+	e->lines[0] = (struct symbol_line){ .name = e->made };
 	ret->start = start;
 	ret->size = end - start;
 	ret->count = 1;
@@ -240,7 +263,8 @@ int elf_symbols_at(struct elf_symbols *e, uint64_t vaddr, bool want_lines, uint6
 		else if (rc != -ENOENT)
 			return rc;
 	}
-	if (!symbol.count && name_function(e, vaddr, &symbol) < 0)
+	if (!symbol.count && name_stub(e, vaddr, &symbol) < 0 &&
+	    name_function(e, vaddr, &symbol) < 0)
 		return -ENOENT;
 	*ret = symbol;
 	return 0;

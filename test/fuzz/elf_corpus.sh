@@ -29,7 +29,17 @@ strip -o stripped.so symtab.so
 objcopy -S --remove-section .comment --keep-symbol=hidden symtab.so mini
 xz mini
 objcopy --add-section .gnu_debugdata=mini.xz stripped.so mini.so
-cp symtab.so stripped.so zdebug.so mini.so "$out"
+# With stubs, .eh_frame_hdr, .gnu_debuglink and .gnu_debugaltlink.
+cat > c.c <<'END'
+int other(int x);
+int calls(int x) { return other(x) + other(x + 1); }
+END
+gcc -Os -fPIC -shared -nostdlib -Wl,-z,lazy -Wl,-z,noseparate-code -Wl,-z,max-page-size=16 \
+	-Wl,--eh-frame-hdr c.c -o stubs.so
+objcopy --only-keep-debug symtab.so symtab.debug
+printf '/usr/lib/debug/.dwz/x\0\001\002\003' > alt
+objcopy -S -R .comment --add-gnu-debuglink=symtab.debug --add-section .gnu_debugaltlink=alt stubs.so
+cp symtab.so stripped.so zdebug.so mini.so stubs.so "$out"
 
 # For test/fuzz/corpus/debug_info: inlined functions, as both compilers write them.
 cat > b.c <<'END'

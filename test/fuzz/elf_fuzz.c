@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of any bytes: everything that lib/elf can be asked about it, and what must hold. */
+#include "elf/debug.h"
+#include "elf/functions.h"
+#include "elf/plt.h"
 #include "elf/symtab.h"
 
 #include <stdlib.h>
@@ -31,6 +34,29 @@ static void check_symbols(struct elf_file *elf)
 	}
 }
 
+static void check_code(struct elf_file *elf)
+{
+	CLEANUP(elf_functions_free) struct elf_functions *functions = NULL;
+	CLEANUP(elf_plt_free) struct elf_plt *plt = NULL;
+	struct elf_plt_stub stub;
+	struct elf_debug_link link;
+	struct elf_debug_alt alt;
+	uint64_t start, end;
+
+	if (elf_functions_new(&functions, elf, NULL) < 0 || elf_plt_new(&plt, elf, NULL) < 0)
+		return;
+	for (uint64_t at = 0; at < 0x1000; at++) {
+		if (elf_functions_at(functions, at, &start, &end) == 0)
+			require(start <= at && at < end);
+		if (elf_plt_at(plt, at, &stub) == 0)
+			require(stub.start <= at && at - stub.start < stub.size);
+	}
+	if (elf_debug_link(elf, &link) == 0)
+		require(*link.name && !strchr(link.name, '/'));
+	if (elf_debug_alt(elf, &alt) == 0)
+		require(alt.build_id.size && strlen(alt.path) < sizeof(alt.path));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(elf_close) struct elf_file *elf = NULL;
@@ -53,5 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			require(bytes.data[0] + bytes.data[bytes.size - 1] >= 0);
 	}
 	check_symbols(elf);
+	check_code(elf);
 	return 0;
 }

@@ -24,6 +24,8 @@ static const struct expected expected[] = {
 	{ "_ZTV6Module", "vtable for Module", "vtable for Module", true },
 	{ "_ZZN1f1gEvENKUliE_clEi", "f::g()::{lambda(int)#1}::operator()",
 	  "f::g()::{lambda(int)#1}::operator()(int) const", true },
+	{ "_ZN2at5emptyEl@plt", "at::empty@plt", "at::empty(long)@plt", true },
+	{ "memcpy@plt", "memcpy@plt", "memcpy@plt", false },
 	/* Rust, legacy with its hash, and v0 */
 	{ "_ZN3foo3bar17h05af221e174051e9E", "foo::bar", "foo::bar", true },
 	{ "_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo", true },
