@@ -266,6 +266,10 @@ static int styles_measure(const struct sheet *t, struct style *styles)
 
 	for (size_t c = 0; c < t->column_count; c++) {
 		struct style *s = &styles[c];
+		if (!t->columns[c].title) {
+			s->is_hidden = true;
+			continue;
+		}
 		strbuf_puts(&s->title, t->columns[c].title);
 		if (t->columns[c].kind == SHEET_NS) {
 			style_unit(t, c, s);

@@ -36,8 +36,9 @@ enum sheet_kind {
 };
 
 struct sheet_column {
-	const char *key;   /* in CSV and JSON: "device_time_ns" */
-	const char *title; /* for people; a SHEET_NS column gets its unit behind it */
+	const char *key; /* in CSV and JSON: "device_time_ns" */
+	/* For people; a SHEET_NS column gets its unit behind it. NULL: only in CSV and JSON. */
+	const char *title;
 	enum sheet_kind kind;
 	/* SHEET_TEXT: this one gives way when the line is too narrow, but keeps this many
 	 * characters; 0: it never does. */
