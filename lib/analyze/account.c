@@ -246,10 +246,12 @@ static void count_part(struct run *run, const struct part *part, uint64_t busy_u
 
 	run->totals.ops++;
 	run->totals.clipped += op->start_ns != part->start_ns || op->end_ns != part->end_ns;
-	if (part->start_ns > busy_until_ns || run->totals.ops == 1)
-		run->totals.started_idle++;
-	if (l && l->time_ns < busy_until_ns && run->totals.ops > 1)
+	if (!l || l->flags & LAUNCH_BEFORE_WINDOW)
+		return;
+	if (l->time_ns < busy_until_ns && run->totals.ops > 1)
 		run->totals.queued++;
+	else
+		run->totals.launched_idle++;
 }
 
 static int run_parts(struct run *run, const struct parts *parts)

@@ -57,10 +57,10 @@ DEFINE_CLEANUP(account_free, struct account *)
 struct account_totals {
 	struct window window;
 	uint64_t ns[ACCOUNT_STATE_COUNT];
-	uint64_t ops;          /* that ran inside the window, at least in part */
-	uint64_t clipped;      /* of them, those that reach beyond it */
-	uint64_t started_idle; /* those that a device without work was waiting for */
-	uint64_t queued;       /* those launched while the device was still busy */
+	uint64_t ops;           /* that ran inside the window, at least in part */
+	uint64_t clipped;       /* of them, those that reach beyond it */
+	uint64_t launched_idle; /* those launched when the device had nothing to do */
+	uint64_t queued;        /* those launched while it was busy */
 };
 
 /*

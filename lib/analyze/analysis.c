@@ -57,6 +57,7 @@ int analysis_load(struct analysis **ret, struct capture_reader *r,
 	if (!a || analysis_start(a) < 0)
 		return err_set(err, -ENOMEM, "cannot start reading");
 	a->reader = r;
+	a->has_timeline = true;
 
 	int rc = analysis_read(a, opt, err);
 	if (rc < 0)
@@ -131,7 +132,7 @@ const char *analysis_info(const struct analysis *a, const char *key)
 const char *analysis_default_metric(const struct analysis *a)
 {
 	if (a->ops.len)
-		return "wall";
+		return a->has_timeline ? "wall" : "device-time";
 	if (a->device_samples.len)
 		return "device-samples";
 	if (a->launches.len)

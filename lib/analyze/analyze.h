@@ -86,6 +86,9 @@ struct analysis_profile_options {
 	/* Every frame as it was; else runs of framework frames are folded into one and layers that
 	 * differ only in their number are merged. */
 	bool full;
+	/* Kernels by their whole names, else by a short form ("gemm sm80 32x32 bf16"), the whole one
+	 * being the frame's `full`. */
+	bool long_names;
 	/* ANALYSIS_LEAF_NONE first: the default, function source instruction stall. */
 	enum analysis_leaf leaf[ANALYSIS_LEAF_COUNT];
 };

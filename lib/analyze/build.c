@@ -39,6 +39,11 @@ static bool has_ops(const struct analysis *a)
 	return a->ops.len;
 }
 
+static bool has_wall(const struct analysis *a)
+{
+	return a->ops.len && a->has_timeline;
+}
+
 static bool has_launches(const struct analysis *a)
 {
 	return a->launches.len;
@@ -186,7 +191,8 @@ static bool launch_passes(const struct build *b, const struct launch *l)
 
 static const struct launch_detail *launch_detail(const struct analysis *a, const struct launch *l)
 {
-	return (const struct launch_detail *)strtab_get(&a->detail_blobs, l->detail).data;
+	/* The arena behind it aligns for any type. */
+	return (const void *)strtab_get(&a->detail_blobs, l->detail).data;
 }
 
 /* A value of each launch, on its kernel's node. */
@@ -413,11 +419,11 @@ static int build_blocked(struct build *b)
 
 static bool has_idle_host(const struct analysis *a)
 {
-	return has_ops(a) && has_cpu_time(a);
+	return has_wall(a) && has_cpu_time(a);
 }
 
 static const struct metric_ops metrics[] = {
-	{ "wall", "ns", has_ops, build_wall, "missing.device-time" },
+	{ "wall", "ns", has_wall, build_wall, "missing.device-time" },
 	{ "device-time", "ns", has_ops, build_device_time, "missing.device-time" },
 	{ "device-samples", "samples", has_device_samples, build_device_samples,
 	  "missing.device-samples" },
@@ -456,6 +462,10 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 		if (metrics[i].has_data(a))
 			return 0;
 		const char *why = metrics[i].info ? analysis_info(a, metrics[i].info) : NULL;
+		if (!a->has_timeline && has_ops(a))
+			return err_set(err, -EINVAL,
+				       "no %s in this capture: it holds totals without a timeline",
+				       name);
 		if (why)
 			return err_set(err, -EINVAL, "no %s in this capture: %s", name, why);
 		return err_set(err, -EINVAL, "no %s in this capture", name);
@@ -506,7 +516,7 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 	int rc = filter_init(&f, a, &opt->filter, err);
 	if (rc < 0)
 		return rc;
-	if (profile_new(&p) < 0 || paths_new(&paths, a, p) < 0) {
+	if (profile_new(&p) < 0 || paths_new(&paths, a, p, opt->long_names) < 0) {
 		filter_release(&f);
 		return err_set(err, -ENOMEM, "cannot build the profile");
 	}

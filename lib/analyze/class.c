@@ -253,15 +253,14 @@ enum frame_class class_of_python(const char *path)
 	return path[0] == '/' ? FRAME_CLASS_OWN : class_of_package(path);
 }
 
-/* Compilers' and languages' run-time libraries, up to their version. */
+/* Compilers' and languages' run-time libraries, without the digits and dashes at the end. */
 static bool is_runtime_library(const char *path)
 {
 	static const char *const names[] = {
-		"libc",           "libm",     "libpthread",      "libdl",
-		"librt",          "ld-linux", "ld-linux-x86-64", "ld-linux-aarch64",
-		"libstdc++",      "libgcc_s", "libpython",       "python",
-		"libc++",         "libgomp",  "libomp",          "libiomp5",
-		"ld-musl-x86_64",
+		"libc",      "libm",         "libpthread",     "libdl",     "librt",
+		"ld-linux",  "ld-linux-x",   "ld-linux-aarch", "libstdc++", "libgcc_s",
+		"libpython", "python",       "libc++",         "libgomp",   "libomp",
+		"libiomp",   "ld-musl-x86_",
 	};
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;

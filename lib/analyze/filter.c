@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/filter.h"
 
-#include "analyze/names.h"
+#include "analyze/kernel_name.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -94,22 +94,37 @@ static void filter_processes(struct filter *f, const struct analysis *a,
 	}
 }
 
+/* Whether one of the patterns means a kernel, by any of its names. */
+static int name_matches(const char *patterns, const char *name, bool *ret)
+{
+	struct strbuf plain = { 0 }, brief = { 0 };
+	struct span item;
+
+	kernel_name_full(&plain, name);
+	kernel_name_short(&brief, strbuf_text(&plain));
+	int rc = strbuf_finish(&plain) < 0 || strbuf_finish(&brief) < 0 ? -ENOMEM : 0;
+	*ret = false;
+	while (!rc && !*ret && list_next(&patterns, &item)) {
+		CLEANUP_FREE char *pattern = strndup((const char *)item.data, item.size);
+		if (!pattern)
+			rc = -ENOMEM;
+		else
+			*ret = !fnmatch(pattern, name, 0) ||
+			       !fnmatch(pattern, strbuf_text(&plain), 0) ||
+			       (brief.len && !fnmatch(pattern, strbuf_text(&brief), 0));
+	}
+	strbuf_release(&plain);
+	strbuf_release(&brief);
+	return rc;
+}
+
 static int filter_names(struct filter *f, const struct analysis *a, const char *patterns)
 {
 	for (uint32_t i = 0; i < strtab_count(&a->names); i++) {
-		const char *name = strtab_text(&a->names, i);
-		CLEANUP_FREE char *demangled = names_demangle(name);
-		const char *rest = patterns;
-		struct span item;
-		f->name_passes[i] = !patterns;
-		while (patterns && list_next(&rest, &item)) {
-			CLEANUP_FREE char *pattern = strndup((const char *)item.data, item.size);
-			if (!pattern)
-				return -ENOMEM;
-			if (!fnmatch(pattern, name, 0) ||
-			    (demangled && !fnmatch(pattern, demangled, 0)))
-				f->name_passes[i] = true;
-		}
+		f->name_passes[i] = true;
+		if (patterns &&
+		    name_matches(patterns, strtab_text(&a->names, i), &f->name_passes[i]) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/class.h"
 #include "analyze/code.h"
+#include "analyze/kernel_name.h"
 #include "analyze/names.h"
 
 #include <errno.h>
@@ -18,19 +19,23 @@ struct frames {
 	struct strtab keys;          /* struct frame_ref -> number */
 	VEC(struct run_place) known; /* by that number: its frames in `numbers` */
 	VEC(uint32_t) numbers;
-	struct hash kernels; /* name -> frame */
+	bool long_names;      /* of kernels */
+	struct hash kernels;  /* name -> frame */
+	struct strtab shorts; /* the kernels' short names */
+	VEC(uint32_t) taken;  /* by their number: how many kernels have it */
 	struct hash processes;
 	VEC(uint32_t) place; /* the last answer of frames_place() */
 	struct strbuf text;
 };
 
-int frames_new(struct frames **ret, struct analysis *a, struct profile *p)
+int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool long_names)
 {
 	CLEANUP(frames_free) struct frames *f = calloc(1, sizeof(*f));
 	if (!f || vec_push(&f->known, (struct run_place){ 0 }) < 0)
 		return -ENOMEM;
 	f->a = a;
 	f->p = p;
+	f->long_names = long_names;
 	*ret = TAKE(f);
 	return 0;
 }
@@ -43,6 +48,8 @@ void frames_free(struct frames *f)
 	vec_release(&f->known);
 	vec_release(&f->numbers);
 	hash_release(&f->kernels);
+	strtab_release(&f->shorts);
+	vec_release(&f->taken);
 	hash_release(&f->processes);
 	vec_release(&f->place);
 	strbuf_release(&f->text);
@@ -106,6 +113,11 @@ static int named_frame(struct frames *f, const struct object *o, uint64_t offset
 		break;
 	case OBJECT_CXX:
 		frame.kind = FRAME_CXX;
+		break;
+	case OBJECT_FRAME:
+		frame.kind = o->frame_kind > FRAME_ROOT && o->frame_kind < FRAME_KIND_COUNT
+				     ? (enum frame_kind)o->frame_kind
+				     : FRAME_NATIVE;
 		break;
 	case OBJECT_NATIVE:
 		frame.kind = FRAME_NATIVE;
@@ -204,35 +216,61 @@ int frames_process(struct frames *f, uint32_t process, uint32_t *ret)
 	strbuf_puts(&f->text, analysis_text(f->a, p->comm));
 	if (!f->text.len && p->pid)
 		strbuf_printf(&f->text, "pid %" PRIu32, p->pid);
-	else if (!f->text.len)
-		strbuf_puts(&f->text, "[unknown process]");
 	if (p->rank)
-		strbuf_printf(&f->text, " rank %" PRIu32, p->rank - 1);
+		strbuf_printf(&f->text, "%srank %" PRIu32, f->text.len ? " " : "", p->rank - 1);
 	if (strbuf_finish(&f->text) < 0 ||
 	    frames_text(f, FRAME_PROCESS, strbuf_text(&f->text), ret) < 0)
 		return -ENOMEM;
 	return hash_set(&f->processes, process, *ret);
 }
 
+/* Two kernels with the same short name are told apart: the second is "gemm sm80 64x64 #2". */
+static int append_number(struct frames *f, struct strbuf *name)
+{
+	uint32_t number;
+	if (strbuf_finish(name) < 0 || strtab_add(&f->shorts, strbuf_text(name), &number) < 0)
+		return -ENOMEM;
+	while (f->taken.len <= number) {
+		if (vec_push(&f->taken, 0) < 0)
+			return -ENOMEM;
+	}
+	if (++f->taken.data[number] > 1)
+		strbuf_printf(name, " #%" PRIu32, f->taken.data[number]);
+	return strbuf_finish(name);
+}
+
+static int kernel_frame(struct frames *f, const char *name, struct strbuf *plain,
+			struct strbuf *brief, uint32_t *ret)
+{
+	bool is_mangled = kernel_name_full(plain, name);
+	struct frame frame = { .kind = FRAME_KERNEL, .name = "[unknown kernel]" };
+
+	if (strbuf_finish(plain) < 0)
+		return -ENOMEM;
+	if (!f->long_names && kernel_name_short(brief, strbuf_text(plain))) {
+		if (append_number(f, brief) < 0)
+			return -ENOMEM;
+		frame.name = strbuf_text(brief);
+		frame.full = name;
+	} else if (*name) {
+		frame.name = strbuf_text(plain);
+		frame.full = is_mangled ? name : NULL;
+	}
+	return profile_frame(f->p, &frame, ret);
+}
+
 int frames_kernel(struct frames *f, uint32_t name, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&f->kernels, name);
+	struct strbuf plain = { 0 }, brief = { 0 };
 	if (known) {
 		*ret = (uint32_t)*known;
 		return 0;
 	}
-	const char *text = strtab_text(&f->a->names, name);
-	CLEANUP_FREE char *demangled = names_demangle(text);
-	struct frame frame = {
-		.kind = FRAME_KERNEL,
-		.name = demangled ? demangled
-			: *text   ? text
-				  : "[unknown kernel]",
-		.full = demangled ? text : NULL,
-	};
-	if (profile_frame(f->p, &frame, ret) < 0)
-		return -ENOMEM;
-	return hash_set(&f->kernels, name, *ret);
+	int rc = kernel_frame(f, strtab_text(&f->a->names, name), &plain, &brief, ret);
+	strbuf_release(&plain);
+	strbuf_release(&brief);
+	return rc < 0 ? rc : hash_set(&f->kernels, name, *ret);
 }
 
 static int place_push(struct frames *f, enum frame_kind kind, const char *text, const char *file,

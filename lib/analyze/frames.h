@@ -7,8 +7,8 @@
 
 struct frames;
 
-/* Both are borrowed. */
-int frames_new(struct frames **ret, struct analysis *a, struct profile *p);
+/* Both are borrowed. @long_names: kernels are shown by their whole names. */
+int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool long_names);
 void frames_free(struct frames *f);
 DEFINE_CLEANUP(frames_free, struct frames *)
 

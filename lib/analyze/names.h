@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of kernels as people read them. */
+/* Names of functions in accelerator code as people read them; kernel_name.h has those of kernels. */
 #pragma once
 
 #include <stddef.h>

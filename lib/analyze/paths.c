@@ -14,10 +14,10 @@ struct paths {
 	uint32_t boundary;   /* frame */
 };
 
-int paths_new(struct paths **ret, struct analysis *a, struct profile *p)
+int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names)
 {
 	CLEANUP(paths_free) struct paths *t = calloc(1, sizeof(*t));
-	if (!t || frames_new(&t->frames, a, p) < 0 ||
+	if (!t || frames_new(&t->frames, a, p, long_names) < 0 ||
 	    frames_text(t->frames, FRAME_BOUNDARY, "-", &t->boundary) < 0)
 		return -ENOMEM;
 	t->a = a;
@@ -52,12 +52,13 @@ int paths_missing(struct paths *t, const char *text, uint32_t *ret)
 	return path_text(t, FRAME_MISSING, text, ret);
 }
 
-/* Work of nobody known hangs from the root. */
+/* Work of nobody known hangs from the root, as that of a trace that knows no processes. */
 static int path_process(struct paths *t, uint32_t process, uint32_t *ret)
 {
+	const struct process *p = &t->a->processes.data[process];
 	uint32_t frame;
 	*ret = PROFILE_ROOT;
-	if (!process)
+	if (!process || (!*analysis_text(t->a, p->comm) && !p->pid && !p->rank))
 		return 0;
 	if (frames_process(t->frames, process, &frame) < 0)
 		return -ENOMEM;

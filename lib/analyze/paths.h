@@ -7,8 +7,8 @@
 
 struct paths;
 
-/* Both are borrowed. */
-int paths_new(struct paths **ret, struct analysis *a, struct profile *p);
+/* Both are borrowed; @long_names as for frames_new(). */
+int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names);
 void paths_free(struct paths *t);
 DEFINE_CLEANUP(paths_free, struct paths *)
 

@@ -55,6 +55,7 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 		.name = o->name,
 		.path = o->path,
 		.code_object = code_object,
+		.frame_kind = o->frame_kind,
 		.line = o->line,
 	};
 	return 0;
@@ -113,16 +114,14 @@ static int replay_stack(struct analysis *a, const struct record_stack *s)
 	size_t size = ((size_t)s->count + 1) * sizeof(*blob);
 	if (strtab_intern(&a->stack_blobs, blob, size, &row, &fresh) < 0)
 		return -ENOMEM;
-	if (fresh &&
-	    vec_push(
-		    &a->stacks,
-		    (struct stack){
-			    .frames =
-				    (const struct frame_ref *)strtab_get(&a->stack_blobs, row).data,
-			    .count = s->count,
-			    .flags = s->flags,
-			    .device_frame = device_frame,
-		    }) < 0)
+	struct stack stack = {
+		/* The arena behind it aligns for any type. */
+		.frames = (const void *)strtab_get(&a->stack_blobs, row).data,
+		.count = s->count,
+		.flags = s->flags,
+		.device_frame = device_frame,
+	};
+	if (fresh && vec_push(&a->stacks, stack) < 0)
 		return -ENOMEM;
 	return s->id ? hash_set(&a->stack_ids, s->id, row) : 0;
 }
@@ -467,7 +466,7 @@ int analysis_replay(struct analysis *a, const struct record *rec)
 	switch (rec->type) {
 	case RECORD_HEADER:
 		a->header = rec->header;
-		a->has_header = true;
+		a->has_timeline = strncmp(analysis_text(a, rec->header.clock), "none", 4) != 0;
 		if (rec->header.time_ns)
 			time_seen(a, rec->header.time_ns);
 		return 0;

@@ -56,7 +56,7 @@ static void device_add(struct device_summary *to, const struct device_summary *f
 	to->collective_ns += from->collective_ns;
 	to->ops += from->ops;
 	to->clipped += from->clipped;
-	to->started_idle += from->started_idle;
+	to->launched_idle += from->launched_idle;
 	to->queued += from->queued;
 	to->end_ns += from->end_ns - from->begin_ns; /* as a length: the sum begins at 0 */
 }
@@ -83,6 +83,8 @@ static int sum_devices(struct summing *x)
 	struct account_sink sink = { .data = x, .charge = sum_charge };
 	struct analysis *a = x->a;
 
+	if (!a->has_timeline)
+		return 0;
 	x->s->devices = calloc(a->devices.len, sizeof(*x->s->devices));
 	if (!x->s->devices || account_new(&acc, a) < 0)
 		return -ENOMEM;
@@ -103,7 +105,7 @@ static int sum_devices(struct summing *x)
 		x->device->end_ns = totals.window.end_ns;
 		x->device->ops = totals.ops;
 		x->device->clipped = totals.clipped;
-		x->device->started_idle = totals.started_idle;
+		x->device->launched_idle = totals.launched_idle;
 		x->device->queued = totals.queued;
 		device_add(&x->s->all, x->device);
 		sum_steps(x, &totals.window);

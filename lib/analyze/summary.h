@@ -25,7 +25,7 @@ struct device_summary {
 	uint64_t begin_ns, end_ns; /* its window */
 	uint64_t ns[ACCOUNT_STATE_COUNT];
 	uint64_t copy_ns, collective_ns; /* of the busy time */
-	uint64_t ops, clipped, started_idle, queued;
+	uint64_t ops, clipped, launched_idle, queued;
 };
 
 struct lost_summary {

@@ -65,8 +65,8 @@ struct object {
 	uint32_t id, kind, flags;
 	uint32_t name, path; /* texts */
 	uint32_t code_object;
+	uint32_t frame_kind; /* OBJECT_FRAME: enum frame_kind */
 	uint64_t line;
-	uint32_t kernel; /* name: of the one kernel in a file made by POCL; 0 not looked for */
 };
 
 struct device {
@@ -228,7 +228,8 @@ struct analysis {
 	struct capture_reader *reader;
 	struct record_header header;
 	struct record_end end;
-	bool has_header, has_end;
+	bool has_end;
+	bool has_timeline; /* else its times are totals, laid end to end by an import */
 	uint64_t records, first_ns, last_ns;
 
 	TABLE(struct process) processes;

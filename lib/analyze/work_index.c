@@ -269,13 +269,15 @@ int work_shares(struct work_index *x, uint32_t group, struct work_shares *ret)
 		if (shares_collect(x, g, by_time) < 0)
 			return -ENOMEM;
 		g->share_count = x->shares.len - g->first_share;
-		struct work_share *list = x->shares.data + g->first_share;
-		if (g->share_count)
-			qsort(list, g->share_count, sizeof(*list), compare_shares);
-		for (size_t i = 0; i < g->share_count; i++)
-			g->total += list[i].weight;
 		g->has_shares = true;
+		if (g->share_count)
+			qsort(&x->shares.data[g->first_share], g->share_count,
+			      sizeof(*x->shares.data), compare_shares);
+		for (size_t i = 0; i < g->share_count; i++)
+			g->total += x->shares.data[g->first_share + i].weight;
 	}
-	*ret = (struct work_shares){ x->shares.data + g->first_share, g->share_count, g->total };
+	*ret = (struct work_shares){ .count = g->share_count, .total = g->total };
+	if (g->share_count)
+		ret->list = &x->shares.data[g->first_share];
 	return 0;
 }
