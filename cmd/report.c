@@ -233,6 +233,7 @@ static int add_where(struct strbuf *out, const struct view *v, unsigned width, s
 	unsigned column = 0;
 
 	page.limit = PAGE_ACTIVITIES;
+	page.is_page = true;
 	int rc = view_where(&where, &page, err);
 	rc = rc ? rc : view_idle_host(&host, &page, err);
 	/* "busy" and "total" alone say nothing that the verdict has not said. */
@@ -309,7 +310,7 @@ static int add_page(struct strbuf *out, const struct view *v, unsigned width, st
 	bool has_functions = profile_metric_find(v->p, "cpu-samples") >= 0 ||
 			     profile_metric_find(v->p, "cpu-time") >= 0;
 
-	verdict_lines(out, v);
+	verdict_lines(out, v, width);
 	trust_lines(out, v, width);
 	strbuf_putc(out, '\n');
 	int rc = add_where(out, v, width, err);

@@ -48,13 +48,12 @@ const char *view_device_word(const struct analysis_summary *s)
 int view_check_sort(const char *sort, const char *const *keys, size_t count, struct err *err)
 {
 	struct strbuf list = { 0 };
-	if (!sort)
-		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!strcmp(sort, keys[i]))
+		if (!sort || !strcmp(sort, keys[i]))
 			return 0;
-		strbuf_printf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " and ", keys[i]);
 	}
+	for (size_t i = 0; i < count; i++)
+		strbuf_printf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " and ", keys[i]);
 	int rc = err_set(err, -EINVAL, "cannot sort by '%s'; %s are possible", sort,
 			 strbuf_text(&list));
 	strbuf_release(&list);
@@ -120,29 +119,31 @@ static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
 		strbuf_printf(out, " of %" PRIu64 " steps", s->steps);
 	strbuf_puts(out, ": ");
 	add_part_of(out, busy, window);
-	strbuf_puts(out, "; ");
-	add_plural(out, s->all.ops, "device op");
 	strbuf_putc(out, '\n');
 }
 
-static void add_queueing(struct strbuf *out, const struct analysis_summary *s)
+static void add_queueing(struct strbuf *out, const struct analysis_summary *s, bool is_brief)
 {
 	const struct device_summary *d = &s->all;
-	if (d->started_idle == d->ops && d->ops > 1) {
-		strbuf_puts(out, "All ");
-		text_count(out, d->ops);
-	} else {
-		text_count(out, d->started_idle);
+	bool all = d->launched_idle == d->ops && d->ops > 1;
+
+	strbuf_puts(out, all ? "All " : "");
+	text_count(out, d->launched_idle);
+	if (!all) {
 		strbuf_puts(out, " of ");
 		text_count(out, d->ops);
 	}
-	strbuf_printf(out, " op%s started on an idle %s; ", d->ops == 1 ? "" : "s",
-		      view_device_word(s));
+	strbuf_printf(out, " op%s ", d->ops == 1 ? "" : "s");
+	if (is_brief)
+		strbuf_puts(out, "launched when idle, ");
+	else
+		strbuf_printf(out, "%slaunched on an idle %s, ", all ? "were " : "",
+			      view_device_word(s));
 	if (d->queued)
 		text_count(out, d->queued);
 	else
 		strbuf_puts(out, "none");
-	strbuf_printf(out, " %s queued.", d->queued > 1 ? "were" : "was");
+	strbuf_puts(out, " queued. ");
 }
 
 /* What the verdict means for what to do next, with its number. */
@@ -155,25 +156,25 @@ static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
 	switch (s->verdict) {
 	case VERDICT_HOST:
 	case VERDICT_LAUNCH:
-		strbuf_printf(out, " Faster kernels can gain at most %.1f %%.",
+		strbuf_printf(out, "Faster kernels can gain at most %.1f %%.",
 			      percent(kernels, window));
 		break;
 	case VERDICT_KERNEL:
-		strbuf_printf(out, " A faster host can gain at most %.1f %%.",
+		strbuf_printf(out, "A faster host can gain at most %.1f %%.",
 			      percent(window - d->ns[ACCOUNT_BUSY], window));
 		break;
 	case VERDICT_COPY:
-		strbuf_printf(out, " Copies take %.1f %%, kernels %.1f %%.",
+		strbuf_printf(out, "Copies take %.1f %%, kernels %.1f %%.",
 			      percent(d->copy_ns + d->ns[ACCOUNT_COPY], window),
 			      percent(kernels, window));
 		break;
 	case VERDICT_COMMUNICATION:
 		strbuf_printf(out,
-			      " Communication takes %.1f %%, waiting included; kernels %.1f %%.",
+			      "Communication takes %.1f %%, waiting included; kernels %.1f %%.",
 			      percent(d->collective_ns, window), percent(kernels, window));
 		break;
 	case VERDICT_UNKNOWN:
-		strbuf_printf(out, " For %.1f %% it is not known who launched the next work.",
+		strbuf_printf(out, "For %.1f %% it is not known who launched the next work.",
 			      percent(d->ns[ACCOUNT_UNKNOWN], window));
 		break;
 	case VERDICT_NONE:
@@ -181,15 +182,37 @@ static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
 	}
 }
 
-void verdict_lines(struct strbuf *out, const struct view *v)
+/* What there is no room for is left out, from the front. */
+static void add_second_line(struct strbuf *out, const struct analysis_summary *s, unsigned width)
 {
-	if (!v->s->device_count)
-		return;
-	add_first_line(out, v->s);
-	strbuf_puts(out, INDENT);
-	add_queueing(out, v->s);
-	add_meaning(out, v->s);
-	strbuf_putc(out, '\n');
+	struct strbuf line = { 0 };
+	for (int brief = 0; brief < 2; brief++) {
+		strbuf_reset(&line);
+		add_queueing(&line, s, brief);
+		add_meaning(&line, s);
+		if (!width || strlen(INDENT) + line.len <= width)
+			break;
+	}
+	if (width && strlen(INDENT) + line.len > width) {
+		strbuf_reset(&line);
+		add_meaning(&line, s);
+	}
+	strbuf_printf(out, INDENT "%s\n", strbuf_text(&line));
+	strbuf_release(&line);
+}
+
+void verdict_lines(struct strbuf *out, const struct view *v, unsigned width)
+{
+	int time = profile_metric_find(v->p, "device-time");
+	if (v->s->device_count) {
+		add_first_line(out, v->s);
+		add_second_line(out, v->s, width);
+	} else if (time >= 0) {
+		strbuf_puts(out, "TOTALS      ");
+		text_duration(out, profile_total(v->p, PROFILE_ROOT, time));
+		strbuf_puts(out,
+			    " of device time; without a timeline nothing is known of idle time\n");
+	}
 }
 
 /* ---- trust ---- */
@@ -238,6 +261,13 @@ static void trust_samples(struct trust *t, const struct analysis_summary *s, str
 		else
 			strbuf_puts(text, "none");
 		strbuf_puts(text, " lost");
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
+	if (s->span_ns && !s->ops) {
+		text_duration(text, s->span_ns);
+		strbuf_puts(text, " of host time traced, no device work");
 	}
 	trust_add(t, text);
 
@@ -339,6 +369,25 @@ static void trust_window(struct trust *t, const struct analysis_summary *s, stru
 	trust_add(t, text);
 }
 
+/* What torch.profiler was told to note slows the host down. */
+static void trust_tracing(struct trust *t, const struct analysis *a, struct strbuf *text)
+{
+	static const char *const costs[] = { "with_stack", "record_shapes", "profile_memory" };
+	strbuf_reset(text);
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
+		char key[64];
+		snprintf(key, sizeof(key), "trace.%s", costs[i]);
+		const char *value = analysis_info(a, key);
+		if (value && !strcmp(value, "1"))
+			strbuf_printf(text, "%s%s",
+				      text->len ? ", " : "host time includes tracing cost (",
+				      costs[i]);
+	}
+	if (text->len)
+		strbuf_putc(text, ')');
+	trust_add(t, text);
+}
+
 static void trust_missing(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	for (size_t i = 0; i < s->missing_count; i++) {
@@ -369,6 +418,7 @@ void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
 	trust_stacks(&t, v->s, &text);
 	trust_device(&t, v->s, &text);
 	trust_window(&t, v->s, &text);
+	trust_tracing(&t, v->a, &text);
 	trust_missing(&t, v->s, &text);
 	if (t.column == strlen(INDENT))
 		strbuf_puts(out, "nothing was recorded");
@@ -406,7 +456,7 @@ static void json_state(struct json *j, const struct device_summary *d)
 		{ "busy_communication_ns", d->collective_ns },
 		{ "ops", d->ops },
 		{ "ops_clipped", d->clipped },
-		{ "ops_started_idle", d->started_idle },
+		{ "ops_launched_idle", d->launched_idle },
 		{ "ops_queued", d->queued },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {

@@ -13,6 +13,7 @@ struct view {
 	const struct analysis_filter *filter;
 	const char *sort; /* key of a column; NULL: the view's own order */
 	size_t limit;     /* rows; the rest is summed up in one */
+	bool is_page;     /* among other tables: what is next to nothing is left out */
 };
 
 /*

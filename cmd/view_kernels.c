@@ -16,6 +16,7 @@ enum {
 	MEAN,
 	SAMPLES,
 	SAMPLES_SHARE,
+	FULL_NAME,
 	COLUMN_COUNT
 };
 
@@ -27,6 +28,7 @@ static const struct sheet_column columns[] = {
 	[MEAN] = { "mean_ns", "mean", SHEET_DURATION, 0 },
 	[SAMPLES] = { "samples", "samples", SHEET_COUNT, 0 },
 	[SAMPLES_SHARE] = { "samples_share", "%", SHEET_SHARE, 0 },
+	[FULL_NAME] = { "full_name", NULL, SHEET_TEXT, 0 },
 };
 
 static const char *const sort_keys[] = { "time", "launches", "mean", "samples", "name" };
@@ -274,6 +276,8 @@ static int callers_sum(const struct kernels *k, uint32_t kernel, struct strtab *
 		if (c->kernel != kernel)
 			break;
 		rc = caller_text(k, c->node, &text);
+		if (rc == 0 && !text.len)
+			strbuf_puts(&text, "(no caller known)");
 		if (rc == 0)
 			rc = strtab_add(texts, strbuf_text(&text), &number);
 		const uint64_t *known = hash_get(&by_text, number);
@@ -358,7 +362,10 @@ static int add_rows(struct sheet *t, const struct kernels *k, size_t limit)
 			continue;
 		}
 		sheet_row(t);
-		sheet_text(t, NAME, profile_frame_get(k->p, r->frame).name);
+		struct frame f = profile_frame_get(k->p, r->frame);
+		sheet_text(t, NAME, f.name);
+		if (f.full && *f.full)
+			sheet_text(t, FULL_NAME, f.full);
 		add_numbers(t, k, r);
 		if (add_callers(t, k, r->frame) < 0)
 			return -ENOMEM;

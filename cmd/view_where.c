@@ -86,7 +86,9 @@ int view_where(struct sheet *t, const struct view *v, struct err *err)
 		return 0;
 	add_busy(t, v, all);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (d->ns[order[i]])
+		/* Less than would show as 0.1 %. */
+		bool is_little = v->is_page && d->ns[order[i]] < all / 2000;
+		if (d->ns[order[i]] && !is_little)
 			add_where(t, idle[order[i]], d->ns[order[i]], all);
 	}
 	add_where(t, "total", all, all);
@@ -157,6 +159,9 @@ static void activity(const struct frame *f, struct strbuf *ret)
 		break;
 	case FRAME_OS:
 		strbuf_puts(ret, "OS kernel");
+		break;
+	case FRAME_SCOPE:
+		strbuf_puts(ret, "between the calls that were traced");
 		break;
 	default:
 		strbuf_puts(ret, "not known");

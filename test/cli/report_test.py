@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""accel-prof report on a trace written out here, and on the shared traces where they are there.
+
+The numbers of the H100 trace are those of a report that was computed by hand. What the devices of
+every shared trace did is computed a second time here, from the JSON, by python3.
+"""
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from decimal import Decimal
+
+from command import SOURCE_DIR, run
+
+TRACES = os.path.join(SOURCE_DIR, '..', 'shared', 'traces', 'torch')
+
+
+def event(name, cat, tid, ts, dur, **args):
+    return {'ph': 'X', 'name': name, 'cat': cat, 'pid': 100, 'tid': tid, 'ts': ts, 'dur': dur,
+            'args': args}
+
+
+# Microseconds. main launches gemm at 100 and relu at 190; both run 30 later, for 20 and 60.
+TINY = [
+    event('main.py(1): main', 'python_function', 100, 50, 300),
+    event('aten::mm', 'cpu_op', 100, 90, 30),
+    event('cudaLaunchKernel', 'cuda_runtime', 100, 100, 10, correlation=1),
+    event('aten::relu', 'cpu_op', 100, 180, 30),
+    event('cudaLaunchKernel', 'cuda_runtime', 100, 190, 10, correlation=2),
+    event('gemm', 'kernel', 7, 130, 20, correlation=1, device=0, stream=7),
+    event('relu', 'kernel', 7, 220, 60, correlation=2, device=0, stream=7),
+]
+
+
+class Tiny(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, 'tiny.json')
+        with open(cls.path, 'w', encoding='utf-8') as file:
+            json.dump({'traceEvents': TINY}, file)
+        cls.capture = os.path.join(cls.folder.name, 'tiny.data')
+        done = run('import', cls.path, '-o', cls.capture)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def ok(self, *args, **kwargs):
+        done = run('report', *args, **kwargs)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertNotIn('nan', done.stdout.lower())
+        return done.stdout
+
+    def test_numbers(self):
+        report = json.loads(self.ok(self.path, '--json'))
+        device = report['devices'][0]
+        # 130..280: busy 80, idle 150..220, of which 40 before the launch and 30 after it.
+        self.assertEqual(device['window_ns'], 150000)
+        self.assertEqual(device['busy_ns'], 80000)
+        self.assertEqual(device['idle_host_late_ns'], 40000)
+        self.assertEqual(device['idle_launch_in_flight_ns'], 30000)
+        self.assertEqual(report['verdict'], 'kernel')
+        kernels = {k['kernel']: k for k in report['kernels']}
+        self.assertEqual(kernels['relu']['device_time_ns'], 60000)
+        self.assertEqual(kernels['relu']['device_time_share'], 0.75)
+        self.assertEqual(kernels['gemm']['mean_ns'], 20000)
+        self.assertEqual(kernels['gemm']['callers'], [{'text': 'main (main.py:1)'}])
+
+    def test_page(self):
+        lines = self.ok(self.path).splitlines()
+        self.assertLessEqual(len(lines), 40)
+        self.assertLessEqual(max(len(line) for line in lines), 100)
+        self.assertIn('KERNEL-BOUND', lines[0])
+        self.assertIn('busy 53.3 %', lines[0])
+        self.assertTrue(lines[2].startswith('trust '))
+        self.assertFalse([line for line in lines if line != line.rstrip()])
+
+    def test_same_from_capture_and_pipe(self):
+        expected = self.ok(self.path)
+        self.assertEqual(self.ok(self.capture), expected)
+        self.assertEqual(self.ok('-i', self.capture, '--stdio'), expected)
+        for path in (self.path, self.capture):
+            with open(path, 'rb') as file:
+                self.assertEqual(self.ok('-i', '-', stdin=file), expected)
+            with subprocess.Popen(['cat', path], stdout=subprocess.PIPE) as cat:
+                self.assertEqual(self.ok('-i', '-', stdin=cat.stdout), expected)
+
+    def test_views(self):
+        for view in ('kernels', 'functions', 'tree', 'processes', 'where', 'idle-host', 'quality'):
+            with self.subTest(view=view):
+                text = self.ok(self.path, '--view', view)
+                self.assertTrue(text)
+                table = json.loads(self.ok(self.path, '--view', view, '--json'))
+                rows = table[view.replace('-', '_')]
+                self.assertEqual(set(table), {'format', view.replace('-', '_')})
+                written = list(csv.DictReader(io.StringIO(
+                    self.ok(self.path, '--view', view, '--csv'))))
+                self.assertEqual(len(written), len(rows))
+                for row, other in zip(rows, written):
+                    row.pop('callers', None)
+                    self.assertEqual(list(row), list(other))
+                    for key, value in row.items():
+                        if isinstance(value, str):
+                            self.assertEqual(other[key], value)
+                        elif value is None:
+                            self.assertEqual(other[key], '')
+                        else:
+                            self.assertAlmostEqual(float(other[key]), value, places=6)
+
+    def test_sort_and_limit(self):
+        def names(*args):
+            rows = json.loads(self.ok(self.path, '--view', 'kernels', '--json', *args))['kernels']
+            return [row['kernel'] for row in rows]
+        self.assertEqual(names(), ['relu', 'gemm'])
+        self.assertEqual(names('--sort', 'name'), ['gemm', 'relu'])
+        self.assertEqual(names('--sort', 'mean'), ['relu', 'gemm'])
+        self.assertEqual(names('--kernel', 'g*'), ['gemm'])
+        self.assertEqual(names('--pid', '4711'), [])
+        self.assertEqual(len(self.ok(self.path, '--view', 'functions', '-n', '2').splitlines()), 3)
+
+    def test_bad_use(self):
+        for args in (['--view', 'colours'], ['-n', '0'], ['-n', 'x'], ['--json', '--csv'],
+                     ['a', 'b'], ['--nonsense']):
+            with self.subTest(args=args):
+                self.assertEqual(run('report', *args).returncode, 129)
+        for args, text in ((['--sort', 'colour'], 'cannot sort'), (['--pid', 'x'], '--pid'),
+                           (['--time', '9,1'], 'time'),
+                           (['--view', 'tree', '--sort', 'flops'], 'flops')):
+            with self.subTest(args=args):
+                done = run('report', self.path, *args)
+                self.assertEqual((done.returncode, done.stdout), (1, ''))
+                self.assertIn(text, done.stderr)
+
+    def test_missing_and_damaged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run('report', cwd=folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no 'accel-prof.data' here", done.stderr)
+            done = run('report', 'nothing.data', cwd=folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("cannot open 'nothing.data'", done.stderr)
+            with open(self.capture, 'rb') as file:
+                data = file.read()
+            path = os.path.join(folder, 'cut.data')
+            with open(path, 'wb') as file:
+                file.write(data[:-8])
+            done = run('report', path)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn('offset 0x', done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            path = os.path.join(folder, 'odd.data')
+            with open(path, 'wb') as file:
+                file.write(b'\x00\x01nonsense')
+            self.assertEqual(run('report', path).returncode, 1)
+
+
+def intervals_union(intervals):
+    total, end = 0, None
+    for begin, stop in sorted(intervals):
+        if end is None or begin > end:
+            total += stop - begin
+            end = stop
+        elif stop > end:
+            total += stop - end
+            end = stop
+    return total
+
+
+def load(path):
+    with (gzip.open(path) if path.endswith('.gz') else open(path, 'rb')) as file:
+        data = json.loads(file.read(), parse_float=Decimal)
+    return data['traceEvents'] if isinstance(data, dict) else data
+
+
+def ns(value):
+    return int(Decimal(value) * 1000)
+
+
+def devices_of(events):
+    """Busy time and window of each device, by the definition in the manual page."""
+    steps, work = [], {}
+    for e in events:
+        if e.get('ph') != 'X' or 'dur' not in e:
+            continue
+        begin = ns(e['ts'])
+        end = begin + ns(e['dur'])
+        cat = str(e.get('cat')).lower()
+        if cat in ('kernel', 'gpu_memcpy', 'gpu_memset', 'memcpy', 'memset'):
+            work.setdefault(int(e['args']['device']), []).append((begin, end))
+        elif str(e['name']).startswith('ProfilerStep#') and cat in ('user_annotation', 'cpu_op'):
+            steps.append((begin, end))
+    found = {}
+    for device, intervals in work.items():
+        first, last = min(b for b, _ in intervals), max(e for _, e in intervals)
+        if steps:
+            begin, end = min(b for b, _ in steps), max(e for _, e in steps)
+            if begin < last and first < end:
+                first, last = begin, end
+        cut = [(max(b, first), min(e, last)) for b, e in intervals if b < last and e > first]
+        found[device] = (intervals_union(cut), last - first)
+    return found
+
+
+@unittest.skipUnless(os.path.isdir(TRACES), f'needs the traces in {TRACES}')
+class Shared(unittest.TestCase):
+    def report(self, name):
+        done = run('report', os.path.join(TRACES, name), '--json')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return json.loads(done.stdout)
+
+    def test_h100_by_hand(self):
+        report = self.report('h100_bert_small.json.gz')
+        device = report['devices'][0]
+        self.assertEqual(report['verdict'], 'host')
+        self.assertEqual(report['steps'], 1)
+        self.assertEqual(device['window_ns'], 4426114)
+        self.assertEqual(device['busy_ns'], 309437)
+        self.assertEqual(device['idle_launch_in_flight_ns'], 431843)
+        self.assertEqual(device['idle_after_last_ns'], 59753)
+        self.assertEqual(device['idle_host_late_ns'] + device['idle_sync_ns'], 3625081)
+        self.assertEqual((device['ops'], device['ops_launched_idle'], device['ops_queued']),
+                         (61, 61, 0))
+        kernels = [(k['kernel'], round(k['device_time_ns'] / 1000, 1), k['launches'])
+                   for k in report['kernels'][:6]]
+        self.assertEqual(kernels, [('gemm sm80 32x32 bf16', 98.7, 17),
+                                   ('gemm sm80 256x128 bf16', 41.3, 1),
+                                   ('flash_fwd d64 bf16', 37.4, 4),
+                                   ('gemm sm90 64x64x64 bf16', 33.1, 4),
+                                   ('layer_norm bf16', 30.9, 10),
+                                   ('gemm sm80 64x64 bf16 relu', 24.5, 4)])
+        host = {row['what']: round(row['ns'] / 1e6, 3) for row in report['idle_host']}
+        self.assertEqual(host['framework C++ (dispatch, allocation)'], 1.588)
+        self.assertEqual(host['model Python (transformers)'], 0.831)
+        self.assertEqual(host['launch calls'], 0.325)
+        # All idle time of the step but what the launching thread was not traced in.
+        self.assertAlmostEqual(sum(host.values()), 4.426 - 0.309, delta=0.002)
+
+    def test_page_fits(self):
+        for name in sorted(os.listdir(TRACES)):
+            with self.subTest(trace=name):
+                done = run('report', os.path.join(TRACES, name))
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                lines = done.stdout.splitlines()
+                self.assertLessEqual(len(lines), 40)
+                self.assertLessEqual(max(len(line) for line in lines), 100)
+                self.assertNotIn('nan', done.stdout.split())
+
+    def test_every_nanosecond(self):
+        for name in sorted(os.listdir(TRACES)):
+            with self.subTest(trace=name):
+                report = self.report(name)
+                expected = devices_of(load(os.path.join(TRACES, name)))
+                self.assertTrue(expected)
+                got = {}
+                for device in report['devices']:
+                    states = sum(value for key, value in device.items()
+                                 if key == 'busy_ns' or key.startswith('idle_'))
+                    self.assertEqual(states, device['window_ns'])
+                    got[device['index']] = (device['busy_ns'], device['window_ns'])
+                self.assertEqual(got, expected)
+                tree = run('report', os.path.join(TRACES, name), '--view', 'tree', '--sort',
+                           'wall', '--full', '-n', '1', '--json')
+                self.assertEqual(tree.returncode, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
