@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/absorb.h"
+#include "import/absorb_parts.h"
 
 #include "capture/record.h"
 #include "import/decimal.h"
@@ -24,19 +24,9 @@ void absorb_release(struct absorb *a)
 	strbuf_release(&a->joined);
 }
 
-static bool same(struct span a, const struct strbuf *b)
+int absorb_lane(struct absorb *a, struct span pid, struct span tid, uint32_t *ret)
 {
-	return a.size == b->len && (!a.size || !memcmp(a.data, b->data, a.size));
-}
-
-static bool text_is(struct span a, const char *b)
-{
-	return a.size == strlen(b) && !memcmp(a.data, b, a.size);
-}
-
-static int absorb_lane(struct absorb *a, struct span pid, struct span tid, uint32_t *ret)
-{
-	if (!a->has_last || !same(tid, &a->last_tid) || !same(pid, &a->last_pid)) {
+	if (!a->has_last || !text_same(tid, &a->last_tid) || !text_same(pid, &a->last_pid)) {
 		int rc = trace_lane(a->trace, pid, tid, &a->last_lane);
 		if (rc < 0)
 			return rc;
@@ -87,154 +77,22 @@ static enum event_class absorb_class(struct absorb *a, const struct event *e, ui
 	return (enum event_class)(*class - 1);
 }
 
-/* ---- metadata of launches: "key=value;..." ---- */
-
-static void put_fact(struct strbuf *b, const char *key, struct span value)
-{
-	if (!value.size)
-		return;
-	if (b->len)
-		strbuf_putc(b, ';');
-	strbuf_puts(b, key);
-	strbuf_putc(b, '=');
-	bool is_quoted = false;
-	for (size_t i = 0; i < value.size; i++) {
-		char c = (char)value.data[i];
-		is_quoted ^= c == '"';
-		if ((c == ' ' || c == '\n') && !is_quoted && value.data[0] == '[')
-			continue; /* layout of the JSON */
-		strbuf_putc(b, c == ';' ? ',' : c);
-	}
-}
-
-static void put_number(struct strbuf *b, const struct event *e, const char *key,
-		       enum event_key number)
-{
-	if (!event_has(e, number))
-		return;
-	strbuf_printf(b, "%s%s=%llu", b->len ? ";" : "", key,
-		      (unsigned long long)e->numbers[number]);
-}
-
-static void put_collective(struct strbuf *b, const struct event *e)
-{
-	put_fact(b, "collective", event_text(e, EVENT_COLLECTIVE));
-	put_fact(b, "group", event_text(e, EVENT_GROUP_NAME));
-	put_fact(b, "group-size", event_text(e, EVENT_GROUP_SIZE));
-	put_fact(b, "sequence", event_text(e, EVENT_GROUP_SEQUENCE));
-	put_fact(b, "elements-in", event_text(e, EVENT_IN_ELEMENTS));
-	put_fact(b, "elements-out", event_text(e, EVENT_OUT_ELEMENTS));
-	put_fact(b, "dtype", event_text(e, EVENT_DTYPE));
-}
-
-static int scratch_string(struct absorb *a, uint32_t *ret)
-{
-	if (strbuf_finish(&a->scratch) < 0)
-		return -ENOMEM;
-	return frames_string(a->trace->frames, span_of(strbuf_text(&a->scratch), a->scratch.len),
-			     ret);
-}
-
 static int op_detail(struct absorb *a, const struct event *e, uint32_t *ret)
 {
 	struct strbuf *b = &a->scratch;
 
 	strbuf_reset(b);
-	put_fact(b, "dims", event_text(e, EVENT_DIMS));
-	put_fact(b, "types", event_text(e, EVENT_TYPES));
-	put_fact(b, "scalars", event_text(e, EVENT_SCALARS));
-	put_collective(b, e);
+	absorb_put_text(b, "dims", event_text(e, EVENT_DIMS));
+	absorb_put_text(b, "types", event_text(e, EVENT_TYPES));
+	absorb_put_text(b, "scalars", event_text(e, EVENT_SCALARS));
+	absorb_put_collective(b, e);
 	if (!b->len) {
 		*ret = 0;
 		return 0;
 	}
-	put_fact(b, "op", event_text(e, EVENT_NAME));
-	return scratch_string(a, ret);
+	absorb_put_text(b, "op", event_text(e, EVENT_NAME));
+	return absorb_scratch(a, ret);
 }
-
-/* ---- stacks that an event brings along ---- */
-
-static int path_add(struct frames *f, uint32_t *path, struct span text)
-{
-	struct pyname name;
-	uint32_t frame;
-	enum object_kind kind = text.size && (text.data[0] == '<' || pyname_parse(text, &name))
-					? OBJECT_PYTHON
-					: OBJECT_SCOPE;
-	int rc = frames_add(f, kind, text, &frame);
-	return rc < 0 ? rc : frames_path(f, *path, frame, path);
-}
-
-/* Kineto's of 2021-22: functions joined by ';', the innermost first. */
-static int path_of_text(struct frames *f, struct span text, uint32_t *ret)
-{
-	const char *start = (const char *)text.data, *end = start + text.size;
-
-	*ret = PATH_EMPTY;
-	while (end > start) {
-		const char *p = memrchr(start, ';', (size_t)(end - start));
-		const char *from = p ? p + 1 : start;
-		if (from < end) {
-			int rc = path_add(f, ret, span_of(from, (size_t)(end - from)));
-			if (rc < 0)
-				return rc;
-		}
-		end = p ? p : start;
-	}
-	return 0;
-}
-
-/*
- * Proton's: an array from the root on, joined by '\n' here. @leaf is the event's own name: the
- * array ends in it, and it is no part of what called it.
- */
-static int path_of_array(struct frames *f, struct span text, struct span leaf, uint32_t *ret)
-{
-	const char *p = (const char *)text.data, *end = p + text.size;
-
-	*ret = PATH_EMPTY;
-	while (p < end) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p));
-		if (!stop)
-			stop = end;
-		struct span part = span_of(p, (size_t)(stop - p));
-		bool is_leaf = stop == end && part.size == leaf.size &&
-			       !memcmp(part.data, leaf.data, leaf.size);
-		if (part.size && !is_leaf && !text_is(part, "ROOT")) {
-			int rc = path_add(f, ret, part);
-			if (rc < 0)
-				return rc;
-		}
-		p = stop + 1;
-	}
-	return 0;
-}
-
-static int stack_path(struct absorb *a, const struct event *e, bool has_leaf, uint32_t *ret)
-{
-	struct span text = event_text(e, EVENT_CALL_STACK);
-	struct frames *f = a->trace->frames;
-	uint32_t string;
-
-	*ret = PATH_EMPTY;
-	if (!text.size)
-		return 0;
-	if (e->has_stack_array)
-		return path_of_array(f, text, has_leaf ? event_text(e, EVENT_NAME) : span_of("", 0),
-				     ret);
-	int rc = frames_string(f, text, &string);
-	if (rc < 0)
-		return rc;
-	const uint64_t *known = hash_get(&a->stack_paths, string);
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
-	}
-	rc = path_of_text(f, text, ret);
-	return rc < 0 ? rc : hash_set(&a->stack_paths, string, *ret);
-}
-
-/* ---- host events ---- */
 
 static enum object_kind object_of(enum event_class class, struct span name)
 {
@@ -311,7 +169,7 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 		h.key = e->numbers[EVENT_EXTERNAL_ID] * event_has(e, EVENT_EXTERNAL_ID);
 		rc = op_detail(a, e, &h.detail);
 		if (!rc)
-			rc = stack_path(a, e, false, &h.base);
+			rc = absorb_stack(a, e, false, &h.base);
 	} else if (class == CLASS_CALL) {
 		struct span kernel = event_text(e, EVENT_KERNEL_NAME);
 		h.key = e->numbers[EVENT_CORRELATION] * event_has(e, EVENT_CORRELATION);
@@ -330,119 +188,6 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 	if (rc < 0 || class != CLASS_OP)
 		return rc;
 	return absorb_sequence(a, e, id);
-}
-
-/* ---- device events ---- */
-
-static int absorb_queue(struct absorb *a, const struct event *e, uint32_t *ret)
-{
-	struct span stream = event_text(e, EVENT_STREAM);
-	uint64_t index = 0;
-	uint32_t device;
-
-	if (event_has(e, EVENT_DEVICE))
-		index = e->numbers[EVENT_DEVICE];
-	else if (decimal_u64(event_text(e, EVENT_PID), &index) < 0)
-		index = 0;
-	int rc = trace_device(a->trace, (uint32_t)index, &device);
-	if (rc < 0)
-		return rc;
-	return trace_queue(a->trace, device, stream.size ? stream : event_text(e, EVENT_TID), ret);
-}
-
-static int device_texts(struct absorb *a, const struct event *e, struct device_event *d)
-{
-	struct span name = event_text(e, EVENT_NAME);
-	uint32_t geometry[6];
-	int rc;
-
-	if (!name.size)
-		name = span_of("[unnamed]", strlen("[unnamed]"));
-	rc = frames_string(a->trace->frames, name, &d->name);
-	if (rc < 0)
-		return rc;
-	memcpy(geometry, e->grid, sizeof(e->grid));
-	memcpy(geometry + 3, e->block, sizeof(e->block));
-	if (geometry[0] || geometry[3]) {
-		rc = frames_string(a->trace->frames, span_of(geometry, sizeof(geometry)),
-				   &d->geometry);
-		if (rc < 0)
-			return rc;
-	}
-
-	strbuf_reset(&a->scratch);
-	put_collective(&a->scratch, e);
-	put_fact(&a->scratch, "occupancy", event_text(e, EVENT_OCCUPANCY));
-	put_number(&a->scratch, e, "graph", EVENT_GRAPH_ID);
-	rc = scratch_string(a, &d->detail);
-	if (rc < 0)
-		return rc;
-	strbuf_reset(&a->scratch);
-	put_number(&a->scratch, e, "registers", EVENT_REGISTERS);
-	put_number(&a->scratch, e, "shared", EVENT_SHARED_MEMORY);
-	return scratch_string(a, &d->facts);
-}
-
-static enum device_kind device_kind_of(enum event_class class, const struct event *e)
-{
-	if (event_text(e, EVENT_COLLECTIVE).size)
-		return DEVICE_COLLECTIVE;
-	switch (class) {
-	case CLASS_COPY:
-		return DEVICE_COPY;
-	case CLASS_FILL:
-		return DEVICE_FILL;
-	case CLASS_COLLECTIVE:
-		return DEVICE_COLLECTIVE;
-	default:
-		return DEVICE_KERNEL;
-	}
-}
-
-static int absorb_device(struct absorb *a, const struct event *e, enum event_class class,
-			 uint32_t lane)
-{
-	struct device_event d = {
-		.start_ns = e->time_ns,
-		.end_ns = e->time_ns + e->duration_ns,
-		.kind = (uint8_t)device_kind_of(class, e),
-		.lane = lane,
-		.launch = TRACE_NONE,
-	};
-	int rc = absorb_queue(a, e, &d.queue);
-	if (rc < 0)
-		return rc;
-	if (event_has(e, EVENT_CORRELATION))
-		d.correlation = e->numbers[EVENT_CORRELATION];
-	if (event_has(e, EVENT_EXTERNAL_ID))
-		d.external_id = e->numbers[EVENT_EXTERNAL_ID];
-	if (event_has(e, EVENT_BYTES))
-		d.bytes = e->numbers[EVENT_BYTES];
-	rc = device_texts(a, e, &d);
-	if (!rc)
-		rc = stack_path(a, e, true, &d.path);
-	if (rc < 0)
-		return rc;
-	if (d.path)
-		d.link = LINK_STACK;
-	return trace_add_device(a->trace, &d);
-}
-
-/* Flex writes the work of its devices as B and E. */
-static int absorb_device_begin(struct absorb *a, const struct event *e, enum event_class class,
-			       uint32_t lane)
-{
-	struct host_event h = {
-		.start_ns = e->time_ns,
-		.lane = lane & 0xfffffff,
-		.kind = HOST_DEVICE,
-		.base = device_kind_of(class, e),
-	};
-	int rc = absorb_queue(a, e, &h.detail);
-	if (!rc)
-		rc = frames_add(a->trace->frames, OBJECT_NATIVE, event_text(e, EVENT_NAME),
-				&h.frame);
-	return rc < 0 ? rc : trace_begin(a->trace, &h);
 }
 
 /* Whether the trace's metadata says that this process number stands for a device. */
@@ -485,6 +230,10 @@ static int absorb_span(struct absorb *a, struct event *e)
 	case CLASS_COLLECTIVE:
 		return e->phase == 'X' ? absorb_device(a, e, class, lane)
 				       : absorb_device_begin(a, e, class, lane);
+	case CLASS_INSIDE:
+		if (e->phase == 'X')
+			return absorb_inside(a, e, lane);
+		break;
 	case CLASS_PYTHON:
 		if (text_is(tid, "0")) {
 			rc = absorb_python_lane(a, e, &lane);
@@ -497,8 +246,6 @@ static int absorb_span(struct absorb *a, struct event *e)
 	}
 	return absorb_host(a, e, class, lane);
 }
-
-/* ---- the rest ---- */
 
 static int absorb_metadata(struct absorb *a, const struct event *e)
 {
@@ -526,47 +273,6 @@ static int absorb_metadata(struct absorb *a, const struct event *e)
 	return 0;
 }
 
-static int add_counter(struct absorb *a, const struct counter *c, const char *name,
-		       const char *unit)
-{
-	struct counter copy = *c;
-	int rc = frames_string(a->trace->frames, span_of(name, strlen(name)), &copy.name);
-	if (!rc)
-		rc = frames_string(a->trace->frames, span_of(unit, strlen(unit)), &copy.unit);
-	return rc < 0 ? rc : vec_push(&a->trace->counters, copy);
-}
-
-/* What an allocator did: how much, and how much there is now. */
-static int absorb_memory(struct absorb *a, const struct event *e, uint32_t lane)
-{
-	struct counter c = { .time_ns = e->time_ns, .lane = lane };
-	int rc = 0;
-
-	/* PyTorch's DeviceType: 0 is the CPU, whose "Device Id" is -1. */
-	if (e->numbers[EVENT_DEVICE_TYPE] && event_has(e, EVENT_DEVICE_TYPE) &&
-	    event_has(e, EVENT_DEVICE_ID)) {
-		rc = trace_device(a->trace, (uint32_t)e->numbers[EVENT_DEVICE_ID], &c.device);
-		if (rc < 0)
-			return rc;
-		a->trace->devices.data[c.device++].is_used = true;
-	}
-	c.address = event_has(e, EVENT_ADDRESS) ? e->numbers[EVENT_ADDRESS] : 0;
-	if (!rc && event_has(e, EVENT_BYTES)) {
-		c.value = (double)(int64_t)e->numbers[EVENT_BYTES];
-		rc = add_counter(a, &c, "memory", "bytes");
-	}
-	c.address = 0;
-	if (!rc && event_has(e, EVENT_TOTAL_ALLOCATED)) {
-		c.value = (double)(int64_t)e->numbers[EVENT_TOTAL_ALLOCATED];
-		rc = add_counter(a, &c, "memory allocated", "bytes");
-	}
-	if (!rc && event_has(e, EVENT_TOTAL_RESERVED)) {
-		c.value = (double)(int64_t)e->numbers[EVENT_TOTAL_RESERVED];
-		rc = add_counter(a, &c, "memory reserved", "bytes");
-	}
-	return rc;
-}
-
 static int absorb_instant(struct absorb *a, const struct event *e)
 {
 	struct span name = event_text(e, EVENT_NAME);
@@ -578,30 +284,6 @@ static int absorb_instant(struct absorb *a, const struct event *e)
 		return absorb_memory(a, e, i.lane);
 	rc = frames_string(a->trace->frames, name, &i.name);
 	return rc < 0 ? rc : vec_push(&a->trace->instants, i);
-}
-
-static int absorb_counter(struct absorb *a, const struct event *e)
-{
-	struct span name = event_text(e, EVENT_NAME);
-	struct counter c = { .time_ns = e->time_ns };
-	int rc = absorb_lane(a, event_text(e, EVENT_PID), event_text(e, EVENT_TID), &c.lane);
-
-	for (size_t i = 0; i < e->values.len && !rc; i++) {
-		const struct event_value *v = &e->values.data[i];
-		struct span key = span_of(e->pool.data + v->key, v->key_size);
-		if (decimal_double(span_of(e->pool.data + v->value, v->value_size), &c.value) < 0)
-			continue;
-		strbuf_reset(&a->scratch);
-		strbuf_add(&a->scratch, name.data, name.size);
-		if (key.size && !same(key, &a->scratch)) {
-			strbuf_putc(&a->scratch, ' ');
-			strbuf_add(&a->scratch, key.data, key.size);
-		}
-		rc = scratch_string(a, &c.name);
-		if (!rc)
-			rc = vec_push(&a->trace->counters, c);
-	}
-	return rc;
 }
 
 static int absorb_flow(struct absorb *a, const struct event *e)

@@ -99,6 +99,8 @@ enum event_class classify_event(const struct event *e, bool is_device_lane)
 {
 	if (event_text(e, EVENT_TS5).size)
 		return classify_flex(e);
+	if (event_has(e, EVENT_INIT_TIME))
+		return CLASS_INSIDE;
 	bool has_queue = event_text(e, EVENT_STREAM).size || event_has(e, EVENT_CORRELATION);
 	if (event_has(e, EVENT_DEVICE) && has_queue)
 		return CLASS_KERNEL;

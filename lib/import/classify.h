@@ -21,6 +21,7 @@ enum event_class {
 	CLASS_FILL,
 	CLASS_COLLECTIVE,
 	CLASS_OVERHEAD, /* of the profiler itself */
+	CLASS_INSIDE,   /* a part of a kernel, by a warp; the category is the kernel's name */
 	CLASS_HOST,     /* anything else that a thread does */
 };
 

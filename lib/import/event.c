@@ -51,6 +51,7 @@ static const struct word argument_words[] = {
 	WORD("graph id", EVENT_GRAPH_ID),
 	WORD("graph node id", EVENT_GRAPH_NODE),
 	WORD("wait_on_stream", EVENT_WAIT_STREAM),
+	WORD("Init Time (ns)", EVENT_INIT_TIME),
 	WORD("kernel", EVENT_KERNEL_NAME),
 	WORD("Call stack", EVENT_CALL_STACK),
 	WORD("call_stack", EVENT_CALL_STACK),

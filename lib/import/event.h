@@ -38,6 +38,7 @@ enum event_key {
 	EVENT_GRAPH_ID,
 	EVENT_GRAPH_NODE,
 	EVENT_WAIT_STREAM,
+	EVENT_INIT_TIME, /* Proton: the event is inside a kernel, on the device's clock */
 	EVENT_NUMBER_COUNT,
 
 	/* Short texts, in `texts`. */

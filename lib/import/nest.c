@@ -23,7 +23,8 @@ enum lane_state {
 
 /* Of two events with the same times, which is the caller: as frameworks call each other. */
 static const uint8_t kind_rank[HOST_KIND_COUNT] = {
-	[HOST_PYTHON] = 0, [HOST_SCOPE] = 1, [HOST_OTHER] = 1, [HOST_OP] = 2, [HOST_CALL] = 3,
+	[HOST_PYTHON] = 0, [HOST_SCOPE] = 1, [HOST_OTHER] = 1,
+	[HOST_OP] = 2,     [HOST_CALL] = 3,  [HOST_INSIDE] = 1,
 };
 
 static bool host_before(const void *data, uint32_t a, uint32_t b)
@@ -288,7 +289,8 @@ static int sweep_open(struct sweep *s, uint32_t id)
 	const struct frame_info *info = frames_info(t->frames, e->frame);
 	struct open_event o = {
 		.event = id,
-		.is_call_like = e->kind != HOST_OTHER && info->traits & FRAME_IS_CALL_LIKE,
+		.is_call_like = e->kind != HOST_OTHER && e->kind != HOST_INSIDE &&
+				info->traits & FRAME_IS_CALL_LIKE,
 		.detail = s->open.len ? vec_last(&s->open)->detail : 0,
 	};
 
@@ -329,7 +331,12 @@ static int sweep_step(struct sweep *s, struct span_ns *ret)
 	}
 	bool lasted = path && s->now_ns < until;
 	if (lasted)
-		*ret = (struct span_ns){ .start_ns = s->now_ns, .end_ns = until, .path = path };
+		*ret = (struct span_ns){
+			.start_ns = s->now_ns,
+			.end_ns = until,
+			.path = path,
+			.event = vec_last(&s->open)->event,
+		};
 	if (s->now_ns < until)
 		s->now_ns = until;
 	int rc = closing != SIZE_MAX ? sweep_close(s, closing)

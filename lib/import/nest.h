@@ -22,6 +22,7 @@ struct open_event {
 struct span_ns {
 	int64_t start_ns, end_ns;
 	uint32_t path;
+	uint32_t event; /* the innermost */
 };
 
 /* A lane walked in time. */

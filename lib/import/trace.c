@@ -37,6 +37,7 @@ void trace_release(struct trace *t)
 	hash_release(&t->device_by_index);
 	hash_release(&t->queue_by_name);
 	hash_release(&t->process_by_pid);
+	hash_release(&t->kernel_inside);
 	hash_release(&t->forward_of);
 }
 
@@ -136,7 +137,8 @@ int trace_add_host(struct trace *t, const struct host_event *e, uint32_t *ret)
 	if (e->kind != HOST_DEVICE) {
 		if (vec_push(&lane->order, id) < 0)
 			return -ENOMEM;
-		lane->is_host = true;
+		lane->is_inside |= e->kind == HOST_INSIDE;
+		lane->is_host |= e->kind != HOST_INSIDE;
 	}
 	if (vec_push(&t->host, *e) < 0)
 		return -ENOMEM;
@@ -156,6 +158,27 @@ int trace_add_device(struct trace *t, const struct device_event *e)
 	trace_saw(t, e->start_ns);
 	trace_saw(t, e->end_ns);
 	return vec_push(&t->device, *e);
+}
+
+int trace_kernel_inside(struct trace *t, const struct device_event *e, uint32_t *ret)
+{
+	const uint64_t *known = hash_get(&t->kernel_inside, e->name);
+	uint32_t id = (uint32_t)t->device.len;
+
+	if (known) {
+		struct device_event *kernel = &t->device.data[*known];
+		if (e->start_ns < kernel->start_ns)
+			kernel->start_ns = e->start_ns;
+		if (e->end_ns > kernel->end_ns)
+			kernel->end_ns = e->end_ns;
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	int rc = trace_add_device(t, e);
+	if (!rc)
+		rc = hash_set(&t->kernel_inside, e->name, id);
+	*ret = id;
+	return rc;
 }
 
 static uint32_t event_name(const struct trace *t, uint32_t event)

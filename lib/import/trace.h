@@ -28,6 +28,9 @@ enum host_kind {
 	/* Work of a device that came as B and E: `detail` is its queue, `base` its device_kind. It
 	 * becomes a device event when its end is known. */
 	HOST_DEVICE,
+	/* A part of a kernel, on the lane of the warp that did it; `detail` is the device event of
+	 * the kernel. */
+	HOST_INSIDE,
 	HOST_KIND_COUNT
 };
 
@@ -113,6 +116,7 @@ struct lane {
 	uint32_t name;     /* string: from the trace's metadata */
 	uint32_t thread;   /* the capture's number; 0: not written */
 	bool is_host;
+	bool is_inside;      /* of kernels: a warp's */
 	VEC(uint32_t) open;  /* B events without their E, innermost last */
 	VEC(uint32_t) loose; /* E events without their B, in `loose_ends` */
 	VEC(uint32_t) order; /* its host events, sorted for nesting */
@@ -167,7 +171,8 @@ struct trace {
 	struct hash device_by_index;
 	struct hash queue_by_name; /* (device, stream) -> queue */
 	struct hash process_by_pid;
-	struct hash forward_of; /* backward op -> forward op, see backward.h */
+	struct hash kernel_inside; /* name (string) -> device event, of kernels seen from inside */
+	struct hash forward_of;    /* backward op -> forward op, see backward.h */
 
 	uint64_t base_ns;          /* added to every time */
 	int64_t first_ns, last_ns; /* of all events, before that */
@@ -198,6 +203,8 @@ int trace_fact(struct trace *t, const char *key, struct span value);
 /* Adds the event to its lane, and its times to the window. */
 int trace_add_host(struct trace *t, const struct host_event *e, uint32_t *ret);
 int trace_add_device(struct trace *t, const struct device_event *e);
+/* The device event of a kernel that is known by what happens inside of it, made when it is new. */
+int trace_kernel_inside(struct trace *t, const struct device_event *e, uint32_t *ret);
 void trace_saw(struct trace *t, int64_t time_ns);
 
 /* The B and E phases: a begun event is complete with its end. */

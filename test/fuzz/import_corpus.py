@@ -17,7 +17,7 @@ def write(folder, name, data):
 
 def main(root):
     chrome = os.path.join(root, 'import_chrome')
-    for name in ('basic', 'backward', 'graph', 'proton', 'flex'):
+    for name in ('basic', 'backward', 'graph', 'proton', 'inside', 'flex'):
         write(chrome, name, fixtures.text(getattr(fixtures, name)()))
     write(chrome, 'backward_sequence', fixtures.text(fixtures.backward('sequence')))
     write(chrome, 'gzip', gzip.compress(fixtures.text(fixtures.basic()).encode(), mtime=0))

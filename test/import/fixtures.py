@@ -124,6 +124,19 @@ def proton():
                                 'metrics': {'flops16': '1e9'}}}]}
 
 
+def inside():
+    """Proton's instrumentation: two warps of one block, scopes in each other, strings for ids."""
+    def part(name, warp, ts, dur):
+        return {'ph': 'X', 'cname': 'good', 'cat': 'attention', 'name': name,
+                'pid': 'kernel Core0 CTA0', 'tid': f'warp {warp} (line 0)', 'ts': ts, 'dur': dur,
+                'args': {'Init Time (ns)': 1000, 'Post Final Time (ns)': 9000,
+                         'Finalization Time (ns)': 100, 'Frequency (MHz)': 1000.0,
+                         'call_stack': ['ROOT', '/srv/app/train.py:42@step']}}
+    return {'displayTimeUnit': 'ns', 'traceEvents': [
+        part('main loop', 0, 0.5, 2.0), part('load', 0, 1.0, 0.5),
+        part('main loop', 1, 0.6, 2.0)]}
+
+
 def flex():
     """IBM's Flex runtime: a bare array of begins and ends, and the device's clock in `attr`."""
     attr = {'TS1': '100', 'TS2': '100', 'TS3': '120', 'TS4': '150', 'TS5': '160', 'Power': '77'}

@@ -271,6 +271,18 @@ class Formats(unittest.TestCase):
         self.assertEqual(launch['thread'], capture.records['THREAD'][0]['id'])
         self.assertEqual(unquote(capture.records['HEADER'][0]['source']), 'proton')
 
+    def test_inside_of_a_kernel(self):
+        capture = self.imported(fixtures.inside())
+        ((correlation, name, _, start, end),) = capture.work()
+        self.assertEqual((name, end - start), ('attention', 2100))
+        self.assertEqual(frames(capture, capture.launches()[correlation]), ['python step'])
+        time = collections.Counter()
+        for r in capture.records['PC_SAMPLE']:
+            self.assertEqual(r['correlation'], correlation)
+            time[unquote(r['function'])] += int(r['count'])
+        self.assertEqual(time, {'main loop': 3500, 'load': 500})
+        self.assertEqual(capture.records['THREAD'], [])
+
     def test_flex_begin_and_end(self):
         capture = self.imported(fixtures.flex())
         self.assertEqual(sorted((name, kind, end - start)
