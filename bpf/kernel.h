@@ -80,16 +80,39 @@ struct pid {
 	struct upid numbers[1];
 };
 
-struct mm_struct {
-	unsigned long arg_start, arg_end;
-};
-
 typedef struct {
 	u32 val;
 } kuid_t;
 
 struct cred {
 	kuid_t euid;
+};
+
+/* A function that a return probe waits for. */
+struct return_instance {
+	unsigned long stack;          /* where its return address was, on the stack */
+	unsigned long orig_ret_vaddr; /* the return address */
+	struct return_instance *next; /* of an outer function */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr;     /* of the instruction being stepped over... */
+	unsigned long xol_vaddr; /* ...and of the copy that is executed */
+};
+
+/* The page of copied instructions; its first bytes are what return probes return to. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+	struct uprobes_state uprobes_state;
 };
 
 struct task_struct {
@@ -100,6 +123,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	const struct cred *cred;
+	struct uprobe_task *utask;
 };
 
 #pragma clang attribute pop

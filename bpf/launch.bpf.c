@@ -152,8 +152,10 @@ static __always_inline const struct probe_program *program_get(u32 index)
 }
 
 static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_program *program,
-				      struct event_probe *event)
+				      struct slot *slot)
 {
+	struct event_probe *event = (struct event_probe *)slot->words;
+
 	event->site = program->site;
 	event->text_size = 0;
 	event->text_start = 0;
@@ -165,10 +167,10 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	struct event_stack *stack = (struct event_stack *)(event + 1);
 	struct stack_regs regs;
 	event->header.stack_offset = sizeof(*event);
-	stack_regs_load(&regs, ctx);
+	stack_regs_load(&regs, slot, ctx);
 	regs.entry = program->return_address + 1;
 	stack->kernel_count = 0;
-	stack_walk_user(ctx, &regs, stack);
+	stack_walk_user(ctx, slot, &regs, stack);
 	return sizeof(*event) + stack_size(stack);
 }
 
@@ -188,7 +190,7 @@ int on_probe(struct pt_regs *ctx)
 	struct event_probe *event = (struct event_probe *)slot->words;
 	event_begin(&event->header, EVENT_PROBE);
 	u64 start_ns = event->header.time_ns;
-	u32 size = probe_fill(ctx, program, event);
+	u32 size = probe_fill(ctx, program, slot);
 	event_submit(&event->header, size, LOSS_PROBE_RING_FULL);
 	slot_free(slot);
 	cost_add_sampled(COST_PROBE, start_ns);

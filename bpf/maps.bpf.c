@@ -8,11 +8,13 @@ struct targets_map targets SEC(".maps");
 struct losses_map losses SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct slots_map slots SEC(".maps");
+struct unwind_processes_map unwind_processes SEC(".maps");
 struct probe_programs_map probe_programs SEC(".maps");
 struct probe_calls_map probe_calls SEC(".maps");
 
 const volatile __u64 wakeup_bytes = 4 << 20;
 const volatile __u32 stack_limit = 127;
+const volatile __u32 stack_mode = STACK_MODE_FP;
 
 __u32 ids_level;
 __u64 ids_namespace;

@@ -9,6 +9,7 @@
 
 #include "bpf/events.h"
 #include "bpf/ids.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 /*
  * Ring of events, written by all programs, read by lib/collect/ring.c every 50 ms. 16 MiB holds
@@ -58,6 +59,7 @@ struct costs_map {
 struct slot {
 	__u32 busy;
 	__u32 reserved;
+	struct unwind_walk walk;
 	__u64 words[EVENT_MAX_BYTES / 8];
 };
 struct slots_map {
@@ -164,3 +166,10 @@ static __always_inline void event_submit(struct event_header *header, u32 size, 
 	if (bpf_ringbuf_output(&events, header, size, flags) < 0)
 		loss_add(loss);
 }
+
+/*
+ * Walk the user stack of the current thread, whose registers are in slot->walk.regs, into the struct
+ * event_stack at byte @at of the slot's words, where the event's header is first. Where the tables
+ * give out, what is needed to go on is sent ahead as an EVENT_COPY. In unwind.bpf.c.
+ */
+int unwind_user(struct slot *slot, __u32 at);

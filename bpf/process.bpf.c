@@ -8,6 +8,17 @@
  */
 #include "bpf/maps.bpf.h"
 
+/* A child has its parent's mappings, and so its unwind tables, until it maps or execs. */
+static __always_inline void inherit_space(u32 parent_pid, u32 child_pid)
+{
+	u32 *space = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
+
+	if (space) {
+		u32 number = *space;
+		bpf_map_update_elem(&unwind_processes, &child_pid, &number, BPF_ANY);
+	}
+}
+
 /* TP_PROTO(struct task_struct *parent, struct task_struct *child) */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -32,6 +43,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 			loss_add(LOSS_TARGETS_FULL);
 			return 0;
 		}
+		inherit_space(parent_pid, event.child_pid);
 	}
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
 	return 0;
@@ -63,6 +75,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!flags)
 		return 0;
 	*flags &= ~TARGET_STARTING;
+	/* Whatever was mapped is not any more. */
+	bpf_map_delete_elem(&unwind_processes, &pid);
 	slot = slot_claim();
 	event = slot ? (struct event_exec *)slot->words : &plain;
 	event_begin(&event->header, EVENT_EXEC);
@@ -94,8 +108,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event.is_last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	event.reserved = 0;
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
-	if (event.is_last)
+	if (event.is_last) {
 		bpf_map_delete_elem(&targets, &pid);
+		bpf_map_delete_elem(&unwind_processes, &pid);
+	}
 	return 0;
 }
 

@@ -14,6 +14,30 @@ struct stack_regs {
 	u32 entry;
 };
 
+#if defined(__TARGET_ARCH_x86)
+/* By DWARF number: System V ABI AMD64, figure 3.36. */
+#define STACK_REGS_COPY(to, from)    \
+	do {                         \
+		(to)[0] = from ax;   \
+		(to)[1] = from dx;   \
+		(to)[2] = from cx;   \
+		(to)[3] = from bx;   \
+		(to)[4] = from si;   \
+		(to)[5] = from di;   \
+		(to)[6] = from bp;   \
+		(to)[7] = from sp;   \
+		(to)[8] = from r8;   \
+		(to)[9] = from r9;   \
+		(to)[10] = from r10; \
+		(to)[11] = from r11; \
+		(to)[12] = from r12; \
+		(to)[13] = from r13; \
+		(to)[14] = from r14; \
+		(to)[15] = from r15; \
+		(to)[16] = from ip;  \
+	} while (0)
+#endif
+
 static __always_inline bool stack_regs_are_user(const bpf_user_pt_regs_t *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -23,14 +47,19 @@ static __always_inline bool stack_regs_are_user(const bpf_user_pt_regs_t *regs)
 #endif
 }
 
-/* Each through a volatile read: clang would merge the loads into `ctx + register`, which the
- * verifier refuses for a context. */
-static __always_inline void stack_regs_load(struct stack_regs *ret, const bpf_user_pt_regs_t *regs)
+/*
+ * The registers of a context, all of them for a walk by tables. Each through a volatile read: clang
+ * would merge the loads into `ctx + register`, which the verifier refuses for a context.
+ */
+static __always_inline void stack_regs_load(struct stack_regs *ret, struct slot *slot,
+					    const bpf_user_pt_regs_t *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	ret->ip = *(volatile u64 *)&regs->ip;
-	ret->sp = *(volatile u64 *)&regs->sp;
-	ret->bp = *(volatile u64 *)&regs->bp;
+	STACK_REGS_COPY(slot->walk.regs, *(volatile u64 *)&regs->);
+	slot->walk.is_trap = 0;
+	ret->ip = slot->walk.regs[16];
+	ret->sp = slot->walk.regs[7];
+	ret->bp = slot->walk.regs[6];
 #else
 	ret->ip = *(volatile u64 *)&regs->pc;
 	ret->sp = *(volatile u64 *)&regs->sp;
@@ -40,9 +69,12 @@ static __always_inline void stack_regs_load(struct stack_regs *ret, const bpf_us
 }
 
 /* The same from the registers that a task saved when it entered the kernel. */
-static __always_inline void stack_regs_read(struct stack_regs *ret, const struct pt_regs *regs)
+static __always_inline void stack_regs_read(struct stack_regs *ret, struct slot *slot,
+					    const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
+	STACK_REGS_COPY(slot->walk.regs, regs->);
+	slot->walk.is_trap = regs->orig_ax == -1UL;
 	ret->ip = regs->ip;
 	ret->sp = regs->sp;
 	ret->bp = regs->bp;
@@ -57,12 +89,12 @@ static __always_inline void stack_regs_read(struct stack_regs *ret, const struct
 /* How many frames bpf_get_stack() gives at most: sysctl kernel.perf_event_max_stack. */
 extern const volatile __u32 stack_limit;
 
-/*
- * The user frames of the current thread, which stopped at @regs, into @stack, which has room for
- * EVENT_USER_FRAMES. By frame pointers.
- */
-static __always_inline void stack_walk_user(void *ctx, const struct stack_regs *regs,
-					    struct event_stack *stack)
+/* enum stack_mode: how user stacks are got. Set by the recorder. */
+extern const volatile __u32 stack_mode;
+
+/* The user frames by frame pointers. */
+static __always_inline void stack_walk_chain(void *ctx, const struct stack_regs *regs,
+					     struct event_stack *stack)
 {
 	u64 caller = 0;
 	long size;
@@ -95,6 +127,21 @@ static __always_inline void stack_walk_user(void *ctx, const struct stack_regs *
 	stack->ips[0] = stack->ips[1];
 	stack->ips[1] = caller;
 	stack->user_count++;
+}
+
+/*
+ * The user frames of the current thread, which stopped at @regs, into @stack in the slot, which has
+ * room for EVENT_USER_FRAMES.
+ */
+static __always_inline void stack_walk_user(void *ctx, struct slot *slot,
+					    const struct stack_regs *regs,
+					    struct event_stack *stack)
+{
+	stack->kernel_count = 0;
+	if (stack_mode == STACK_MODE_TABLE)
+		unwind_user(slot, (void *)stack - (void *)slot->words);
+	else
+		stack_walk_chain(ctx, regs, stack);
 }
 
 /* The kernel frames of a context that was interrupted in the kernel, behind the user frames. */

@@ -37,6 +37,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_NO_CHILDREN,
 	OPT_CALL_GRAPH,
+	OPT_MAX_STACK,
 	OPT_LINES,
 };
 
@@ -48,7 +49,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "freq", 'F', "N", 0, "Take N CPU samples a second (99), or 'max'", 0 },
 	{ "event", 'e', "EVENT", 0, "Sample on 'cycles' or 'cpu-clock' (what there is)", 0 },
-	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0, "'fp': stacks (usual); 'none': no stacks", 0 },
+	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0,
+	  "'table': stacks by unwind tables (usual); 'fp': by frame pointers; 'none': no stacks",
+	  0 },
+	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
 	{ NULL, 'g', NULL, 0, "Record stacks (as always)", 0 },
 	{ "mmap-pages", 'm', "SIZE", 0,
 	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
@@ -104,6 +108,23 @@ static int parse_ring(const char *text, uint64_t *ret)
 	return 0;
 }
 
+static int parse_stacks(const char *text, enum session_stacks *ret)
+{
+	static const char *const names[] = {
+		[SESSION_STACKS_TABLE] = "table",
+		[SESSION_STACKS_FP] = "fp",
+		[SESSION_STACKS_NONE] = "none",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]) != 0)
+			continue;
+		*ret = (enum session_stacks)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *opt = state->input;
@@ -125,12 +146,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->event = arg;
 		return 0;
 	case 'g':
-		s->no_stacks = false;
+		if (s->stacks == SESSION_STACKS_NONE)
+			s->stacks = SESSION_STACKS_TABLE;
 		return 0;
 	case OPT_CALL_GRAPH:
-		if (strcmp(arg, "fp") != 0 && strcmp(arg, "none") != 0)
-			argp_error(state, "'%s' is no way to get stacks: use fp or none", arg);
-		s->no_stacks = !strcmp(arg, "none");
+		if (parse_stacks(arg, &s->stacks) < 0)
+			argp_error(state, "'%s' is no way to get stacks: use table, fp or none",
+				   arg);
+		return 0;
+	case OPT_MAX_STACK:
+		if (parse_u32(arg, 10, &s->max_stack) < 0 || !s->max_stack)
+			argp_error(state, "'%s' is no number of frames", arg);
 		return 0;
 	case 'i':
 	case OPT_NO_CHILDREN:

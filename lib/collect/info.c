@@ -84,7 +84,7 @@ static int put_asked(struct session *s)
 	}
 	if (rc >= 0 && s->opt.no_children)
 		rc = info_put(s, "asked.no-children", "1");
-	if (rc >= 0 && s->opt.no_stacks)
+	if (rc >= 0 && s->opt.stacks == SESSION_STACKS_NONE)
 		rc = info_put(s, "asked.call-graph", "none");
 	strbuf_release(&text);
 	return rc;

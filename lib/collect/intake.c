@@ -24,12 +24,41 @@ static void target_ended(struct session *s, uint32_t pid, uint64_t time_ns)
 	}
 }
 
+/* What the kernel walks stacks by follows at once: it is looked at as it is now, not as it was. */
+static int follow(struct session *s, const struct event_header *event)
+{
+	const struct event_fork *fork = (const struct event_fork *)event;
+
+	if (!s->unwinder)
+		return 0;
+	switch ((enum event_type)event->type) {
+	case EVENT_FORK:
+		return fork->child_pid == event->pid
+			       ? 0
+			       : unwinder_fork(s->unwinder, event->pid, fork->child_pid);
+	case EVENT_EXEC:
+		unwinder_drop(s->unwinder, event->pid, event->time_ns);
+		return unwinder_mark(s->unwinder, event->pid);
+	case EVENT_EXIT:
+		if (((const struct event_exit *)event)->is_last)
+			unwinder_drop(s->unwinder, event->pid, event->time_ns);
+		return 0;
+	case EVENT_SAMPLE:
+	case EVENT_PROBE:
+	case EVENT_COPY:
+		break;
+	}
+	return 0;
+}
+
 /* From our programs, which tell of targets only. */
 static int on_event(void *data, const struct event_header *event)
 {
 	struct session *s = data;
-	int rc = 0;
 
+	int rc = follow(s, event);
+	if (rc < 0)
+		return rc;
 	switch ((enum event_type)event->type) {
 	case EVENT_FORK:
 		rc = intake_add_target(s, ((const struct event_fork *)event)->child_pid);
@@ -41,6 +70,7 @@ static int on_event(void *data, const struct event_header *event)
 	case EVENT_EXEC:
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+	case EVENT_COPY:
 		break;
 	}
 	return rc < 0 ? rc : order_add(&s->order, event->time_ns, ITEM_EVENT, event, event->size);
@@ -105,6 +135,8 @@ static int add_side(struct session *s, struct item_side *item)
 		return 0;
 	if (e->type == SIDE_MMAP) {
 		int rc = open_mapping(s, item);
+		if (rc >= 0 && s->unwinder)
+			rc = unwinder_mark(s->unwinder, e->pid);
 		if (rc < 0)
 			return rc;
 	}
@@ -123,5 +155,7 @@ int intake_drain(struct session *s)
 		rc = add_side(s, (void *)(staged.bytes.data + staged.items.data[i]));
 	vec_release(&staged.bytes);
 	vec_release(&staged.items);
+	if (rc >= 0 && s->unwinder)
+		rc = unwinder_publish(s->unwinder, session_now());
 	return rc < 0 ? rc : 0;
 }

@@ -102,7 +102,9 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	if (!p.skeleton)
 		return err_set(err, -errno, "cannot open the BPF object");
 	p.skeleton->rodata->stack_limit = stack_limit();
-	p.skeleton->rodata->sample_stacks = !opt->no_stacks;
+	p.skeleton->rodata->stack_mode = opt->stacks;
+	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
+		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
 	probes_prepare(p.skeleton);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)

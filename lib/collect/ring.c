@@ -59,6 +59,10 @@ bool event_is_valid(const void *bytes, size_t size)
 		break;
 	case EVENT_PROBE:
 		return !event->stack_offset || stack_is_valid(event);
+	case EVENT_COPY:
+		return size == sizeof(struct event_copy) + EVENT_COPY_BYTES &&
+		       !event->stack_offset &&
+		       ((const struct event_copy *)event)->stack_size <= EVENT_COPY_BYTES;
 	default:
 		return false;
 	}

@@ -2,8 +2,10 @@
 #include "collect/sample.h"
 
 #include "collect/ring.h"
+#include "collect/unwind.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Remember the offset for the symbols at the end, and give the frame. */
 static int frame_of(struct samples *s, const struct object *found, uint64_t offset,
@@ -74,16 +76,64 @@ static int kernel_frames(struct samples *s, const struct event_stack *stack, uin
 	return 0;
 }
 
-int sample_stack(struct samples *s, struct process *process, const struct event_stack *stack,
-		 uint64_t time_ns, uint32_t *ret)
+void sample_keep_copy(struct samples *s, const struct event_copy *copy)
 {
-	uint32_t count = 0, flags = (uint32_t)stack->status << STACK_CAUSE_SHIFT;
+	s->copies[s->copy_count++ % SAMPLE_COPIES] = copy;
+}
+
+void sample_forget_copies(struct samples *s)
+{
+	memset(s->copies, 0, sizeof(s->copies));
+}
+
+/* What the kernel could not walk to its end goes on with the copy that was sent ahead. */
+static int go_on(struct samples *s, struct process *process, uint64_t time_ns,
+		 const struct event_stack **stack)
+{
+	struct event_stack *whole = (struct event_stack *)s->whole;
+
+	for (size_t i = 0; s->unwinder && i < SAMPLE_COPIES; i++) {
+		const struct event_copy *copy = s->copies[i];
+		if (!copy || copy->header.time_ns != time_ns || copy->header.pid != process->pid)
+			continue;
+		/* Frames that no mapping tells of yet may be in one that was not reported. */
+		if (!mappings_find(&process->mappings, copy->pc - (copy->is_return != 0)) &&
+		    process_read_maps(s->processes, process, time_ns) < 0)
+			return 0;
+		int rc = unwinder_continue(s->unwinder, &process->mappings, copy, *stack, whole,
+					   time_ns);
+		if (rc == 0)
+			*stack = whole;
+		return rc;
+	}
+	return 0;
+}
+
+static uint32_t stack_flags(const struct event_stack *stack)
+{
+	uint32_t flags = (uint32_t)stack->status << STACK_CAUSE_SHIFT;
 
 	if (stack->flags & EVENT_STACK_ROOTED)
 		flags = STACK_ROOTED;
 	if (stack->flags & EVENT_STACK_BY_TABLE)
 		flags |= STACK_BY_TABLE;
-	int rc = kernel_frames(s, stack, &count);
+	if (stack->flags & EVENT_STACK_BY_COPY)
+		flags |= STACK_BY_COPY;
+	if (stack->flags & EVENT_STACK_BY_SCAN)
+		flags |= STACK_BY_SCAN;
+	return flags;
+}
+
+int sample_stack(struct samples *s, struct process *process, const struct event_stack *stack,
+		 uint64_t time_ns, uint32_t *ret)
+{
+	uint32_t count = 0, flags;
+
+	int rc = stack->flags & EVENT_STACK_COPIED ? go_on(s, process, time_ns, &stack) : 0;
+	if (rc < 0)
+		return rc;
+	flags = stack_flags(stack);
+	rc = kernel_frames(s, stack, &count);
 	if (rc < 0)
 		return rc;
 	if (!stack->kernel_count)

@@ -11,11 +11,22 @@
 
 #include <stdint.h>
 
+struct unwinder;
+
+/* Copies of stacks whose samples follow at once; more threads than this do not sample in the same
+ * nanosecond. */
+#define SAMPLE_COPIES 16
+
 struct samples {
 	struct capture_writer *writer;
 	struct processes *processes;
 	struct objects *objects;
 	struct record_frame frames[EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES];
+	struct unwinder *unwinder; /* NULL: there are no copies */
+	const struct event_copy *copies[SAMPLE_COPIES];
+	uint32_t copy_count; /* ever; the last ones are kept */
+	/* A stack that was gone on with by its copy. */
+	uint64_t whole[EVENT_MAX_BYTES / 8];
 	uint64_t count;   /* samples taken */
 	uint64_t unknown; /* addresses in no known mapping */
 };
@@ -23,4 +34,7 @@ struct samples {
 /* The number of the stack in the capture, valid until its next flush. */
 int sample_stack(struct samples *s, struct process *process, const struct event_stack *stack,
 		 uint64_t time_ns, uint32_t *ret);
+/* The copy for an event that follows; borrowed until sample_forget_copies(). */
+void sample_keep_copy(struct samples *s, const struct event_copy *copy);
+void sample_forget_copies(struct samples *s);
 int sample_take(struct samples *s, const struct event_sample *event);

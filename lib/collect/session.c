@@ -35,9 +35,15 @@ static void on_open_object(void *data, struct object *object, const struct objec
 
 static int open_kernel_side(struct session *s, struct err *err)
 {
+	static const enum stack_mode modes[] = {
+		[SESSION_STACKS_TABLE] = STACK_MODE_TABLE,
+		[SESSION_STACKS_FP] = STACK_MODE_FP,
+		[SESSION_STACKS_NONE] = STACK_MODE_NONE,
+	};
 	struct programs_options opt = {
 		.ring_bytes = s->opt.ring_bytes,
-		.no_stacks = s->opt.no_stacks,
+		.stacks = modes[s->opt.stacks],
+		.max_stack = s->opt.max_stack,
 	};
 	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
 	int rc;
@@ -45,6 +51,10 @@ static int open_kernel_side(struct session *s, struct err *err)
 	if ((rc = programs_open(&s->programs, &opt, err)) < 0 || (rc = launch_open(s, err)) < 0 ||
 	    (rc = intake_open_ring(s, err)) < 0 || (rc = sideband_open(&s->sideband, err)) < 0)
 		return rc;
+	if (s->opt.stacks == SESSION_STACKS_TABLE &&
+	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, err)) < 0)
+		return rc;
+	s->samples.unwinder = s->unwinder;
 	return sampler_open(&s->sampler, s->opt.event, frequency, err);
 }
 
@@ -91,6 +101,7 @@ void session_free(struct session *s)
 	command_close(&s->command);
 	sideband_close(&s->sideband);
 	ring_close(s->ring);
+	unwinder_close(s->unwinder);
 	launch_close(s);
 	programs_close(&s->programs);
 	order_release(&s->order);
@@ -108,6 +119,8 @@ static int on_target(void *data, uint32_t pid)
 	struct process *process;
 
 	int rc = intake_add_target(s, pid);
+	if (rc >= 0 && s->unwinder)
+		rc = unwinder_mark(s->unwinder, pid);
 	return rc < 0 ? rc : process_get(&s->processes, pid, session_now(), &process);
 }
 
@@ -152,6 +165,9 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 	else
 		rc = targets_add(&s->programs, s->opt.pids, s->opt.pid_count, s->opt.no_children,
 				 on_target, s, err);
+	/* Before the first sample: none has to wait for its tables. */
+	if (rc >= 0 && s->unwinder)
+		rc = unwinder_publish(s->unwinder, session_now());
 	if (rc < 0 || (rc = sampler_start(&s->sampler, &s->programs, err)) < 0)
 		return rc;
 	if (s->opt.command) {

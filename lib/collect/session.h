@@ -15,6 +15,12 @@
 
 struct session;
 
+enum session_stacks {
+	SESSION_STACKS_TABLE, /* by unwind tables */
+	SESSION_STACKS_FP,    /* by the kernel's walk over frame pointers */
+	SESSION_STACKS_NONE,
+};
+
 struct session_options {
 	const char *tool;         /* "accel-prof 0.1.0" */
 	const char *command_line; /* of the recorder itself, for the header */
@@ -30,7 +36,8 @@ struct session_options {
 
 	const char *event;  /* "cycles", "cpu-clock"; NULL: what there is */
 	uint64_t frequency; /* 0: SAMPLER_FREQUENCY */
-	bool no_stacks;
+	enum session_stacks stacks;
+	uint32_t max_stack; /* user frames; 0: as many as there is room for */
 
 	uint64_t duration_ns, max_bytes; /* 0: no limit */
 	uint64_t ring_bytes;             /* 0: PROGRAMS_RING_BYTES */

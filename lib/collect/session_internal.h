@@ -15,6 +15,7 @@
 #include "collect/sampler.h"
 #include "collect/session.h"
 #include "collect/sideband.h"
+#include "collect/unwind.h"
 #include "worker/worker.h"
 
 struct session {
@@ -29,6 +30,7 @@ struct session {
 	struct sampler sampler;
 	struct command command;
 	struct ring *ring;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */
 	struct order order;
 	struct losses losses;
 

@@ -61,6 +61,9 @@ static int take_event(struct session *s, const struct event_header *e)
 		return launch_take(s, e);
 	case EVENT_EXEC:
 		return take_exec(s, (const struct event_exec *)e);
+	case EVENT_COPY:
+		sample_keep_copy(&s->samples, (const struct event_copy *)e);
+		break;
 	}
 	return 0;
 }
@@ -81,6 +84,7 @@ int take_until(struct session *s, uint64_t until_ns)
 			break;
 		}
 	}
+	sample_forget_copies(&s->samples);
 	if (rc >= 0)
 		rc = order_compact(&s->order);
 	return rc < 0 ? rc : accel_drain(s->accel, until_ns);

@@ -437,6 +437,40 @@ static uint64_t machine_factored(const struct machine *m, uint64_t offset)
 	return offset * (uint64_t)m->cie->data_align;
 }
 
+/* Instructions that define the CFA. 0, or 1 for what is none. */
+static int machine_define(struct machine *m, uint8_t op)
+{
+	struct reader *r = &m->r;
+	uint64_t reg;
+
+	switch (op) {
+	case DW_CFA_def_cfa:
+		reg = reader_uleb(r);
+		machine_cfa(m, reg, reader_uleb(r));
+		return 0;
+	case DW_CFA_def_cfa_sf:
+		reg = reader_uleb(r);
+		machine_cfa(m, reg, machine_factored(m, (uint64_t)reader_sleb(r)));
+		return 0;
+	case DW_CFA_def_cfa_register:
+		machine_cfa(m, reader_uleb(r), (uint64_t)m->state.cfa_offset);
+		return 0;
+	case DW_CFA_def_cfa_offset:
+		machine_cfa_offset(m, reader_uleb(r));
+		return 0;
+	case DW_CFA_def_cfa_offset_sf:
+		machine_cfa_offset(m, machine_factored(m, (uint64_t)reader_sleb(r)));
+		return 0;
+	case DW_CFA_def_cfa_expression:
+		m->state.cfa_expression = reader_block(r);
+		m->state.cfa = CFI_EXPRESSION;
+		m->is_dirty = true;
+		return 0;
+	default: /* DW_CFA_set_loc, and what is not known: where it ends is not known either */
+		return 1;
+	}
+}
+
 /* Instructions whose low six bits are not an operand: 1 to stop, or what the callback returned. */
 static int machine_extended(struct machine *m, uint8_t op)
 {
@@ -499,33 +533,11 @@ static int machine_extended(struct machine *m, uint8_t op)
 		m->state = m->kept[--m->kept_count];
 		m->is_dirty = true;
 		return 0;
-	case DW_CFA_def_cfa:
-		reg = reader_uleb(r);
-		machine_cfa(m, reg, reader_uleb(r));
-		return 0;
-	case DW_CFA_def_cfa_sf:
-		reg = reader_uleb(r);
-		machine_cfa(m, reg, machine_factored(m, (uint64_t)reader_sleb(r)));
-		return 0;
-	case DW_CFA_def_cfa_register:
-		machine_cfa(m, reader_uleb(r), (uint64_t)m->state.cfa_offset);
-		return 0;
-	case DW_CFA_def_cfa_offset:
-		machine_cfa_offset(m, reader_uleb(r));
-		return 0;
-	case DW_CFA_def_cfa_offset_sf:
-		machine_cfa_offset(m, machine_factored(m, (uint64_t)reader_sleb(r)));
-		return 0;
-	case DW_CFA_def_cfa_expression:
-		m->state.cfa_expression = reader_block(r);
-		m->state.cfa = CFI_EXPRESSION;
-		m->is_dirty = true;
-		return 0;
 	case DW_CFA_GNU_args_size: /* pushed arguments: the CFA rule allows for them */
 		reader_uleb(r);
 		return 0;
-	default: /* DW_CFA_set_loc, and what is not known: where it ends is not known either */
-		return 1;
+	default:
+		return machine_define(m, op);
 	}
 }
 

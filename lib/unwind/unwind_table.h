@@ -14,10 +14,7 @@
  */
 #pragma once
 
-#ifndef __bpf__ /* there, the includer defines the integer types */
-#include <assert.h>
 #include <stdint.h>
-#endif
 
 /* 1 KiB: 8 to 17 rows in compiled code, so that the rows searched are two cache lines, while the
  * index stays below a fifteenth of the rows (measured: libtorch_cpu, libLLVM). */
@@ -72,8 +69,8 @@ struct unwind_cell {
 	};
 };
 
-static_assert(sizeof(struct unwind_row) == 8, "a row is one map value");
-static_assert(sizeof(struct unwind_cell) == 8, "a cell is one map value");
+_Static_assert(sizeof(struct unwind_row) == 8, "a row is one map value");
+_Static_assert(sizeof(struct unwind_cell) == 8, "a cell is one map value");
 
 static inline enum unwind_cfa unwind_row_cfa(const struct unwind_row *row)
 {
@@ -97,7 +94,7 @@ struct unwind_mapping {
 	uint32_t table;      /* number of the table; 0: none, and @pages says why */
 	uint32_t pages;      /* index cells of the table; without one: enum unwind_no_table */
 };
-static_assert(sizeof(struct unwind_mapping) == 32, "a mapping is one map value");
+_Static_assert(sizeof(struct unwind_mapping) == 32, "a mapping is one map value");
 
 /* What is executed where there is no table. */
 enum unwind_no_table {

@@ -17,17 +17,27 @@ const struct unwind_mapping *unwind_space_find(const struct unwind_space *space,
 	return &space->mappings[low - 1];
 }
 
+const struct unwind_object *unwind_space_object(const struct unwind_space *space,
+						const struct unwind_mapping *mapping)
+{
+	const struct unwind_object *object;
+
+	if (!mapping || !mapping->table || mapping->table >= space->object_count)
+		return NULL;
+	object = &space->objects[mapping->table];
+	return object->table ? object : NULL;
+}
+
 enum unwind_result unwind_space_step(const struct unwind_space *space,
 				     const struct unwind_access *access, struct unwind_state *state)
 {
 	uint64_t pc = state->pc - state->is_return;
 	const struct unwind_mapping *mapping = unwind_space_find(space, pc);
-	const struct unwind_table *table;
+	const struct unwind_object *object = unwind_space_object(space, mapping);
 	const struct unwind_row *row;
 
-	if (!mapping || !mapping->table || mapping->table >= space->table_count)
+	if (!object)
 		return UNWIND_NO_ROW;
-	table = space->tables[mapping->table];
-	row = table ? unwind_table_find(table, pc - mapping->base + table->base) : NULL;
+	row = unwind_table_find(object->table, unwind_object_address(object, mapping, pc));
 	return row ? unwind_step(access, state, row) : UNWIND_NO_ROW;
 }

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "unwind/unwind_table.h"
+#include "unwind/lookup.h"
 
 /* System V ABI AMD64, figure 3.36: DWARF register numbers. */
 #define UNWIND_REG_FP    6  /* rbp */
@@ -67,8 +67,6 @@ struct unwind_access {
 	int (*reg)(void *data, uint32_t reg, uint64_t *ret); /* of the innermost frame */
 	void *data;
 };
-
-#define UNWIND_INLINE static inline __attribute__((always_inline))
 
 UNWIND_INLINE int unwind_leaf_reg(const struct unwind_access *access,
 				  const struct unwind_state *state, uint32_t reg, uint64_t *ret)
@@ -202,4 +200,26 @@ UNWIND_INLINE enum unwind_result unwind_step(const struct unwind_access *access,
 	state->is_return = 1;
 	/* Runtimes that make stacks by hand end them with a null return address. */
 	return pc ? UNWIND_OK : UNWIND_ROOT;
+}
+
+/* The longest call and some more: what unwind_call_ends() looks at. */
+#define UNWIND_CALL_BYTES 8
+
+/* Do these bytes end in a call? Intel SDM, CALL: E8 rel32, or FF /2 with any of its operands. */
+static inline int unwind_call_ends(const uint8_t code[UNWIND_CALL_BYTES], int is_indirect)
+{
+	const uint8_t *end = code + UNWIND_CALL_BYTES;
+
+	if (!is_indirect && end[-5] == 0xe8)
+		return 1;
+	/* register; *register; rip + disp32; + disp8; + disp32. rm 4 means that a SIB follows. */
+	if (end[-2] == 0xff &&
+	    ((end[-1] & 0xf8) == 0xd0 ||
+	     ((end[-1] & 0xf8) == 0x10 && (end[-1] & 7) != 4 && end[-1] != 0x15)))
+		return 1;
+	if (end[-6] == 0xff && (end[-5] == 0x15 || ((end[-5] & 0xf8) == 0x90 && end[-5] != 0x94)))
+		return 1;
+	if (end[-3] == 0xff && (end[-2] == 0x14 || ((end[-2] & 0xf8) == 0x50 && end[-2] != 0x54)))
+		return 1;
+	return (end[-4] == 0xff && end[-3] == 0x54) || (end[-7] == 0xff && end[-6] == 0x94);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks the stacks of a running program twice, by our tables and by libunwind-ptrace, and compares
- * frame by frame. The program is stopped at random moments, one thread at a time.
+ * Walks the stacks of a running program by our tables and by libunwind-ptrace, and compares frame by
+ * frame. Then a copy of each stack, whole, and as if nothing were known of its innermost frame. The program is stopped at random moments, one thread at a time.
  *
  *	compare [-n STACKS] [-e EXPLAINED] [-q] -- COMMAND...
  *
@@ -10,6 +10,8 @@
  * was not expected to (-r PERCENT sets how many have to).
  */
 #include "space.h"
+
+#include "unwind/copy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +47,8 @@ struct totals {
 	unsigned stacks, equal, rooted, explained, different;
 	uint64_t frames;
 	unsigned end[UNWIND_STUCK + 1];
-	double ours_ms, theirs_ms;
+	double ours_ms, theirs_ms, copy_ms;
+	unsigned copies, copies_same, scans, scans_same, odd;
 	struct reason {
 		const char *why;
 		unsigned count;
@@ -185,6 +188,95 @@ static void print_stack(const struct target *t, const char *title, const struct 
 		       live_space_name(&t->space, s->ips[i], name));
 }
 
+#define COPY_BYTES (256u << 10)
+/* What is hidden around the innermost frame's program counter. */
+#define HIDDEN_BYTES 12u
+
+/* Again, as if there were no unwind information for the code around the program counter: the
+ * caller has to be found on the stack. */
+static void walk_hidden(const struct unwind_space *known, const struct unwind_copy *copy,
+			const struct stack *ours, struct totals *totals)
+{
+	static struct unwind_mapping mappings[4096];
+	static uint64_t ips[FRAMES_MAX];
+	struct unwind_space space = *known;
+	const struct unwind_mapping *leaf = unwind_space_find(known, ours->ips[0]);
+	struct unwind_walked walked;
+	size_t count = 0;
+
+	if (!leaf || known->mapping_count + 2 > ARRAY_SIZE(mappings))
+		return;
+	for (size_t i = 0; i < known->mapping_count; i++) {
+		const struct unwind_mapping *m = &known->mappings[i];
+		mappings[count++] = *m;
+		if (m != leaf)
+			continue;
+		uint64_t from = ours->ips[0] - HIDDEN_BYTES, to = ours->ips[0] + HIDDEN_BYTES;
+		from = from < m->start ? m->start : from;
+		to = to > m->end ? m->end : to;
+		mappings[count - 1].end = from;
+		mappings[count++] = (struct unwind_mapping){ .start = from, .end = to };
+		mappings[count] = *m;
+		mappings[count++].start = to;
+	}
+	space.mappings = mappings;
+	space.mapping_count = count;
+	unwind_copy_walk(&space, copy, ips, FRAMES_MAX - 1, &walked);
+	totals->scans++;
+	totals->scans_same += walked.end == UNWIND_ROOT && walked.count == ours->count - 1 &&
+			      !memcmp(ips, ours->ips + 1, walked.count * sizeof(*ips));
+}
+
+/* @ours, got from the memory of the process, again from a copy of its stack. What tables alone cannot
+ * say goes on with it. */
+static void walk_copy(struct live *live, struct stack *ours, struct totals *totals)
+{
+	static uint8_t bytes[COPY_BYTES];
+	static uint64_t ips[FRAMES_MAX];
+	uint64_t regs[UNWIND_REG_COUNT], at = live->regs.rsp & ~(uint64_t)4095;
+	struct unwind_space space = live->target->space.space;
+	struct unwind_walked walked;
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < UNWIND_REG_COUNT; i++)
+		read_reg(&live->regs, i, &regs[i]);
+	for (; size < COPY_BYTES; size += 4096) {
+		struct iovec local = { bytes + size, 4096 };
+		struct iovec remote = { (void *)(uintptr_t)(at + size), 4096 };
+		if (process_vm_readv(live->target->pid, &local, 1, &remote, 1, 0) != 4096)
+			break;
+	}
+	struct unwind_copy copy = {
+		.state = { .pc = regs[16],
+			   .sp = regs[7],
+			   .fp = regs[6],
+			   .has_fp = 1,
+			   .is_leaf = 1 },
+		.regs = regs,
+		.stack_address = at,
+		.stack = span_of(bytes, size),
+	};
+	double start = now_ms();
+	unwind_copy_walk(&space, &copy, ips, FRAMES_MAX - 1, &walked);
+	totals->copy_ms += now_ms() - start;
+	totals->copies++;
+	totals->odd += walked.used_libunwind;
+	if (walked.end == UNWIND_UNREADABLE) /* on two stacks: the copy is of one */
+		totals->copies--;
+	else
+		totals->copies_same +=
+			walked.count + 1 >= ours->count &&
+			!memcmp(ips, ours->ips + 1, (ours->count - 1) * sizeof(*ips)) &&
+			(walked.end == ours->end || walked.used_libunwind || walked.used_scan);
+	if (ours->end == UNWIND_UNSUPPORTED && walked.used_libunwind) {
+		ours->end = walked.end;
+		ours->count = walked.count + 1;
+		memcpy(ours->ips + 1, ips, walked.count * sizeof(*ips));
+	}
+	if (ours->end == UNWIND_ROOT && ours->count > 1)
+		walk_hidden(&space, &copy, ours, totals);
+}
+
 static void compare(struct target *t, pid_t tid, struct totals *totals)
 {
 	static struct stack ours, theirs;
@@ -211,6 +303,7 @@ static void compare(struct target *t, pid_t tid, struct totals *totals)
 	totals->stacks++;
 	totals->frames += ours.count;
 	totals->end[ours.end]++;
+	walk_copy(&live, &ours, totals);
 	totals->rooted += ours.end == UNWIND_ROOT;
 	if (ours.end != UNWIND_ROOT && totals->end[ours.end] <= 2)
 		print_stack(t, "not rooted", &ours);
@@ -356,6 +449,11 @@ int main(int argc, char **argv)
 	       totals.rooted, 100.0 * totals.rooted / (totals.stacks ? totals.stacks : 1),
 	       totals.ours_ms * 1e3 / (double)(totals.frames ? totals.frames : 1),
 	       totals.theirs_ms * 1e3 / (double)(totals.frames ? totals.frames : 1));
+	printf("copies: %u of %u the same, %u with libunwind, %.1f us each; with the innermost frame "
+	       "hidden: %u of %u the same\n",
+	       totals.copies_same, totals.copies, totals.odd,
+	       totals.copy_ms * 1e3 / (totals.copies ? totals.copies : 1), totals.scans_same,
+	       totals.scans);
 	printf("ends: root %u, no row %u, unsupported %u, unreadable %u, stuck %u\n",
 	       totals.end[UNWIND_ROOT], totals.end[UNWIND_NO_ROW], totals.end[UNWIND_UNSUPPORTED],
 	       totals.end[UNWIND_UNREADABLE], totals.end[UNWIND_STUCK]);

@@ -15,8 +15,11 @@
 #define IMAGE_HDR        0x100u /* .eh_frame_hdr */
 #define IMAGE_BYTES      0x1000u
 
+/* Bytes of code in the file; the rest of the text reads as zeros. */
+#define IMAGE_CODE_BYTES 0x100u
+
 struct image {
-	uint8_t bytes[IMAGE_BYTES];
+	uint8_t bytes[IMAGE_BYTES + IMAGE_CODE_BYTES];
 	struct span frame, debug, hdr; /* what is put there; may be empty */
 	uint64_t entry;
 	bool no_sections;
@@ -55,6 +58,7 @@ static inline struct span image_finish(struct image *image)
 		  .p_flags = PF_R | PF_X,
 		  .p_offset = IMAGE_BYTES,
 		  .p_vaddr = IMAGE_TEXT,
+		  .p_filesz = IMAGE_CODE_BYTES,
 		  .p_memsz = IMAGE_TEXT_BYTES,
 		  .p_align = 0x1000 },
 		{ .p_type = PT_GNU_EH_FRAME,

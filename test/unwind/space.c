@@ -92,15 +92,13 @@ int live_space_update(struct live_space *s, pid_t pid)
 	while ((rc = proc_maps_next(&lines, &m, NULL)) > 0)
 		if (m.is_executable && (rc = add_mapping(s, pid, &m)) < 0)
 			return rc;
-	s->tables.len = 0;
+	s->known.len = 0;
 	vec_for_each(&s->objects, o)
-		if (vec_push(&s->tables, NULL) < 0)
+		if (vec_push(&s->known, (struct unwind_object){ o->table.rows ? &o->table : NULL,
+								o->elf }) < 0)
 			return -ENOMEM;
-	for (size_t i = 0; i < s->objects.len; i++)
-		if (s->objects.data[i].table.rows)
-			s->tables.data[i] = &s->objects.data[i].table;
-	s->space = (struct unwind_space){ s->mappings.data, s->mappings.len, s->tables.data,
-					  s->tables.len };
+	s->space = (struct unwind_space){ s->mappings.data, s->mappings.len, s->known.data,
+					  s->known.len };
 	return rc < 0 ? rc : 1;
 }
 
@@ -115,7 +113,7 @@ void live_space_release(struct live_space *s)
 	}
 	vec_release(&s->objects);
 	vec_release(&s->mappings);
-	vec_release(&s->tables);
+	vec_release(&s->known);
 	free(s->maps);
 	memset(s, 0, sizeof(*s));
 }

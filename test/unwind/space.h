@@ -21,8 +21,8 @@ struct live_space {
 	struct unwind_space space;
 	VEC(struct unwind_mapping) mappings;
 	VEC(struct live_object) objects; /* by number; 0 is not used */
-	VEC(const struct unwind_table *) tables;
-	char *maps; /* the text they were made from */
+	VEC(struct unwind_object) known; /* the same for the walk */
+	char *maps;                      /* the text they were made from */
 	size_t maps_size;
 };
 

@@ -9,7 +9,8 @@
  * MODE: `calls` (the deep recursion, about 53 frames, nothing else), `mixed` (all of the above but
  * exceptions), `signals` (mixed, interrupted by a handler that itself goes deep), `exceptions`
  * (nothing else: while libgcc installs the handler's context, it overwrites the return address of
- * its own frame, and nobody can walk that), `leaf` (small functions only).
+ * its own frame, and nobody can walk that), `odd` (with frames that unwind tables cannot describe; one
+ * thread), `leaf` (small functions only).
  * It adds up what it did, so that the compiler has to do it.
  */
 #include <algorithm>
@@ -203,6 +204,44 @@ NOINLINE static void leaves(unsigned long seed)
 		sink = sink + spin(seed + i, i % 7);
 }
 
+/*
+ * A frame whose CFA is in rbx while it calls: what glibc's _dl_runtime_resolve has, and functions
+ * that gcc realigns with a register that calls preserve. A row cannot say it.
+ */
+asm(R"(
+	.text
+	.type odd_frame, @function
+odd_frame:
+	.cfi_startproc
+	push %rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbx, -16
+	mov %rsp, %rbx
+	.cfi_def_cfa_register rbx
+	sub $200, %rsp
+	and $-64, %rsp
+	call *%rsi
+	mov %rbx, %rsp
+	.cfi_def_cfa_register rsp
+	pop %rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size odd_frame, .-odd_frame
+)");
+extern "C" void odd_frame(unsigned long seed, void (*f)(unsigned long));
+
+static unsigned odd_depth;
+
+NOINLINE static void odd(unsigned long seed)
+{
+	if (odd_depth++ < 3)
+		odd_frame(seed, odd);
+	else
+		sink = sink + next(3, seed);
+	odd_depth--;
+}
+
 static void on_signal(int)
 {
 	sink = sink + next(12, 99);
@@ -228,7 +267,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 3) {
 		fprintf(stderr,
-			"usage: stacks calls|mixed|signals|exceptions|leaf SECONDS [THREADS]\n");
+			"usage: stacks calls|mixed|signals|exceptions|odd|leaf SECONDS [THREADS]\n");
 		return 2;
 	}
 	static small s;
@@ -247,6 +286,8 @@ int main(int argc, char **argv)
 		work = leaves;
 	if (mode == "exceptions")
 		work = exceptions;
+	if (mode == "odd")
+		work = odd;
 	if (mode == "signals") {
 		struct sigaction action = {};
 		action.sa_handler = on_signal;

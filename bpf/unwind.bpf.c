@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Walks the stack of the current thread by unwind tables, without frame pointers.
+ *
+ * A walk starts with the registers of the innermost frame. For each frame it finds the mapping that
+ * the program counter is in, by binary search among those of the process, and in the table of that
+ * file the row that says how the caller's registers are got; x86_64.h does the step. Frames follow
+ * each other for as long as there are rows, up to the thread's first function, whose row says so.
+ *
+ * A walk is never spoiled by what user space changes meanwhile: it holds on to the map of mappings
+ * that it began with, as the kernel frees a replaced map only when no program uses it any more, and
+ * tables do not change once they are there.
+ *
+ * All loops are bpf_loop(): the verifier looks at their bodies once, however often they run.
+ */
+#include "bpf/maps.bpf.h"
+
+#include "capture/record.h"
+
+/*
+ * Number of a table -> its cells (unwind_table.h). Written by lib/collect/unwind.c before any
+ * mapping refers to the table; read here. Numbers are used again only when nothing refers to them.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_TABLES_MAX);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, sizeof(struct unwind_cell));
+		});
+} unwind_tables SEC(".maps");
+
+/*
+ * Number of an address space -> its executable mappings by address, behind one whose `pages` is how
+ * many there are. Replaced as a whole when a process maps something.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_SPACES_MAX);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, sizeof(struct unwind_mapping));
+		});
+} unwind_spaces SEC(".maps");
+
+/* Most frames of a walk: --max-stack. Set by the recorder. */
+const volatile __u32 unwind_frames_max = EVENT_USER_FRAMES;
+
+static int access_read(void *data, uint64_t address, uint64_t *ret)
+{
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
+}
+
+static int access_reg(void *data, uint32_t reg, uint64_t *ret)
+{
+	struct unwind_walk *walk = data;
+
+	if (reg >= EVENT_REGS)
+		return -1;
+	*ret = walk->regs[reg];
+	return 0;
+}
+
+static const struct unwind_cell *table_cell(void *table, uint32_t index)
+{
+	return bpf_map_lookup_elem(table, &index);
+}
+
+static long row_search_step(u32 i, struct unwind_search *s)
+{
+	return unwind_search_step(s, table_cell);
+}
+
+/* The row that holds at @pc, which counts from the base of the walk's mapping. */
+static __always_inline const struct unwind_row *find_row(struct unwind_walk *walk, u32 pc)
+{
+	u32 number = walk->mapping.table;
+	void *table = number ? bpf_map_lookup_elem(&unwind_tables, &number) : NULL;
+	struct unwind_search s;
+
+	if (!table || unwind_search_begin(&s, table_cell, table, walk->mapping.pages, pc))
+		return NULL;
+	bpf_loop(UNWIND_SEARCH_STEPS, row_search_step, &s, 0);
+	return unwind_search_end(&s, table_cell);
+}
+
+struct mapping_search {
+	void *mappings;
+	u64 pc;
+	u32 found, count; /* how many start at or below pc, of how many */
+	u32 step;
+};
+
+static long mapping_search_step(u32 i, struct mapping_search *s)
+{
+	const struct unwind_mapping *m;
+	u32 at = s->found + s->step;
+
+	if (at <= s->count) {
+		m = bpf_map_lookup_elem(s->mappings, &at);
+		if (!m)
+			return 1;
+		if (m->start <= s->pc)
+			s->found = at;
+	}
+	s->step >>= 1;
+	return s->step == 0;
+}
+
+/* The mapping that @pc is in, into @walk. */
+static __always_inline int find_mapping(struct unwind_walk *walk, void *mappings, u64 pc)
+{
+	struct mapping_search s = {
+		.mappings = mappings,
+		.pc = pc,
+		.count = walk->mappings,
+		.step = 1 << (UNWIND_MAPPING_STEPS - 1),
+	};
+	const struct unwind_mapping *m;
+
+	if (pc >= walk->mapping.start && pc < walk->mapping.end)
+		return 0;
+	bpf_loop(UNWIND_MAPPING_STEPS, mapping_search_step, &s, 0);
+	m = bpf_map_lookup_elem(mappings, &s.found);
+	if (!s.found || !m || pc >= m->end)
+		return -1;
+	walk->mapping = *m;
+	return 0;
+}
+
+/* Where copies of probed instructions are executed; 0: nowhere in this process. */
+static __always_inline u64 xol_address(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct xol_area *area;
+
+	if (!mm || !bpf_core_field_exists(mm->uprobes_state))
+		return 0;
+	area = BPF_CORE_READ(mm, uprobes_state.xol_area);
+	return area ? BPF_CORE_READ(area, vaddr) : 0;
+}
+
+struct return_search {
+	struct return_instance *at;
+	u64 stack; /* where the return address was */
+	u64 pc;    /* what it was; 0: not found */
+};
+
+static long return_search_step(u32 i, struct return_search *s)
+{
+	struct return_instance *at = s->at;
+
+	if (!at)
+		return 1;
+	if (BPF_CORE_READ(at, stack) == s->stack) {
+		s->pc = BPF_CORE_READ(at, orig_ret_vaddr);
+		return 1;
+	}
+	s->at = BPF_CORE_READ(at, next);
+	return 0;
+}
+
+/* Return probes that can wait at once: MAX_URETPROBE_DEPTH of kernel/events/uprobes.c. */
+#define RETURN_PROBES_MAX 64
+
+/* What the function that had its return address at @stack returns to; 0: no return probe waits. */
+static __always_inline u64 probed_return(struct uprobe_task *utask, u64 stack)
+{
+	struct return_search s = {
+		.at = BPF_CORE_READ(utask, return_instances),
+		.stack = stack,
+	};
+
+	bpf_loop(RETURN_PROBES_MAX, return_search_step, &s, 0);
+	return s.pc;
+}
+
+/*
+ * On the innermost frame, in the trampoline that a function with a return probe has returned to. On
+ * x86-64 since Linux 6.11 it is push ax, cx, r11; mov $uretprobe,ax; syscall; pop r11, cx; ret, where
+ * the system call writes the real return address over ax; before, it was a breakpoint. Goes on with
+ * the caller.
+ */
+static __always_inline void leave_trampoline(struct unwind_walk *walk, struct uprobe_task *utask)
+{
+	u64 offset = walk->state.pc - walk->xol, sp = walk->state.sp, pc;
+
+	if (offset >= 1 && offset <= 0x10)
+		sp += offset < 2 ? 8 : offset < 4 || offset == 0xf ? 16 : offset < 0xf ? 24 : 8;
+	pc = probed_return(utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
+	if (!pc && offset == 1) {
+		sp -= 8;
+		pc = probed_return(utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
+	}
+	if (!pc && offset >= 0xd)
+		bpf_probe_read_user(&pc, sizeof(pc), (void *)(sp + (u64)(s64)UNWIND_RA_OFFSET));
+	if (!pc)
+		return;
+	walk->state.pc = pc;
+	walk->state.sp = sp;
+	walk->state.is_return = 1;
+	walk->state.is_leaf = 0;
+}
+
+/*
+ * The program counter may be where uprobes put it: at the trampoline that stands in for a return
+ * address which a return probe has taken off the stack, or in the copy of a probed instruction.
+ */
+static __always_inline void fix_probed(struct unwind_walk *walk)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u64 pc = walk->state.pc, copy;
+	struct uprobe_task *utask;
+
+	if (!walk->xol || pc < walk->xol || pc - walk->xol >= 4096)
+		return;
+	utask = BPF_CORE_READ(task, utask);
+	if (!utask)
+		return;
+	if (walk->state.is_return) {
+		pc = probed_return(utask, walk->state.sp + (u64)(s64)UNWIND_RA_OFFSET);
+		if (pc)
+			walk->state.pc = pc;
+		return;
+	}
+	/* In or behind the copy: as far into or behind the original. Instructions have 15 bytes. */
+	copy = BPF_CORE_READ(utask, xol_vaddr);
+	if (copy > walk->xol && pc >= copy && pc - copy < 16)
+		walk->state.pc = BPF_CORE_READ(utask, vaddr) + (pc - copy);
+	else
+		leave_trampoline(walk, utask);
+}
+
+/* Stopped by a probe's breakpoint: the instruction there has not been executed, though the program
+ * counter is behind the breakpoint until the kernel has found whose it is. */
+static __always_inline void fix_breakpoint(struct unwind_walk *walk)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u8 byte = 0;
+
+	if (!walk->is_trap || !BPF_CORE_READ(task, utask) ||
+	    bpf_probe_read_user(&byte, sizeof(byte), (void *)(walk->state.pc - 1)))
+		return;
+	if (byte == 0xcc) /* int3 */
+		walk->state.pc--;
+}
+
+struct walk_context {
+	struct slot *slot;
+	struct event_stack *stack; /* in the slot */
+	void *mappings;            /* of the address space */
+};
+
+static __always_inline u32 cause_of(enum unwind_result rc)
+{
+	if (rc == UNWIND_NO_ROW)
+		return STACK_CAUSE_NO_TABLE;
+	return rc == UNWIND_UNREADABLE ? STACK_CAUSE_UNREADABLE : STACK_CAUSE_UNSUPPORTED;
+}
+
+static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, void *mappings,
+						     struct event_stack *stack)
+{
+	const struct unwind_access access = { access_read, access_reg, walk };
+	u64 pc = walk->state.pc - walk->state.is_return;
+	const struct unwind_row *row;
+
+	if (find_mapping(walk, mappings, pc)) {
+		stack->status = STACK_CAUSE_NO_TABLE;
+		return UNWIND_NO_ROW;
+	}
+	row = find_row(walk, (u32)(pc - walk->mapping.base));
+	if (!row) {
+		stack->status = !walk->mapping.table && walk->mapping.pages == UNWIND_NO_TABLE_JIT
+					? STACK_CAUSE_JIT
+					: STACK_CAUSE_NO_TABLE;
+		return UNWIND_NO_ROW;
+	}
+	enum unwind_result rc = unwind_step(&access, &walk->state, row);
+	if (rc == UNWIND_ROOT)
+		stack->flags |= EVENT_STACK_ROOTED;
+	else if (rc != UNWIND_OK)
+		stack->status = cause_of(rc);
+	return rc;
+}
+
+/* One frame: note it and go to its caller. */
+static long walk_step(u32 i, struct walk_context *c)
+{
+	struct unwind_walk *walk = &c->slot->walk;
+	struct event_stack *stack = c->stack;
+	u32 count = stack->user_count;
+
+	if (count >= unwind_frames_max || count >= EVENT_USER_FRAMES) {
+		stack->status = STACK_CAUSE_TOO_DEEP;
+		return 1;
+	}
+	fix_probed(walk);
+	stack->ips[count] = walk->state.pc;
+	stack->user_count = count + 1;
+	return walk_frame(walk, c->mappings, stack) != UNWIND_OK;
+}
+
+/* Not when the ring is half full: a copy takes the place of a hundred stacks. */
+static __always_inline bool wants_copy(const struct event_stack *stack)
+{
+	u32 cause = stack->status;
+
+	if (cause != STACK_CAUSE_NO_TABLE && cause != STACK_CAUSE_JIT &&
+	    cause != STACK_CAUSE_UNSUPPORTED)
+		return false;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <
+	       bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 2;
+}
+
+static __always_inline void send_copy(struct slot *slot, struct event_stack *stack)
+{
+	const struct unwind_state *state = &slot->walk.state;
+	u32 size = sizeof(struct event_copy) + EVENT_COPY_BYTES;
+	struct event_copy *copy = bpf_ringbuf_reserve(&events, size, 0);
+
+	if (!copy)
+		return;
+	copy->header = *(struct event_header *)slot->words;
+	copy->header.type = EVENT_COPY;
+	copy->header.size = size;
+	copy->header.stack_offset = 0;
+	copy->pc = state->pc;
+	copy->sp = state->sp;
+	copy->fp = state->fp;
+	copy->has_fp = state->has_fp;
+	copy->is_return = state->is_return;
+	copy->is_leaf = state->is_leaf && !state->signal_regs;
+	/* From the innermost frame on, if that is near: libunwind has to begin there. */
+	if (state->sp - slot->walk.regs[UNWIND_REG_SP] < EVENT_COPY_BYTES / 2)
+		copy->stack_address = slot->walk.regs[UNWIND_REG_SP];
+	else
+		copy->stack_address = state->sp;
+	copy->stack_address &= ~(u64)(EVENT_COPY_PIECE - 1);
+	copy->stack_size = 0;
+	for (u32 i = 0; i < EVENT_REGS; i++)
+		copy->regs[i] = slot->walk.regs[i];
+	for (u32 i = 0; i < EVENT_COPY_BYTES / EVENT_COPY_PIECE; i++) {
+		u32 at = i * EVENT_COPY_PIECE;
+		if (bpf_probe_read_user(copy->stack + at, EVENT_COPY_PIECE,
+					(void *)(copy->stack_address + at)))
+			break;
+		copy->stack_size = at + EVENT_COPY_PIECE;
+	}
+	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
+	stack->flags |= EVENT_STACK_COPIED;
+}
+
+static __always_inline void begin_walk(struct unwind_walk *walk)
+{
+	walk->state.pc = walk->regs[UNWIND_REG_RA];
+	walk->state.sp = walk->regs[UNWIND_REG_SP];
+	walk->state.fp = walk->regs[UNWIND_REG_FP];
+	walk->state.signal_regs = 0;
+	walk->state.is_return = 0;
+	walk->state.has_fp = 1;
+	walk->state.is_leaf = 1;
+	walk->mapping.start = walk->mapping.end = 0;
+	walk->xol = xol_address();
+	fix_breakpoint(walk);
+}
+
+__noinline int unwind_user(struct slot *slot, __u32 at)
+{
+	u32 pid, zero = 0;
+	const struct unwind_mapping *head;
+	struct walk_context c;
+	u32 *space;
+
+	if (!slot || at > sizeof(slot->words) - sizeof(struct event_stack) -
+				     (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8)
+		return 0;
+	pid = ((struct event_header *)slot->words)->pid;
+	c.slot = slot;
+	c.stack = (void *)slot->words + at;
+	c.stack->flags = EVENT_STACK_BY_TABLE;
+	c.stack->user_count = 0;
+	c.stack->skip = 0;
+	c.stack->status = STACK_CAUSE_NONE;
+	begin_walk(&slot->walk);
+
+	space = bpf_map_lookup_elem(&unwind_processes, &pid);
+	c.mappings = space ? bpf_map_lookup_elem(&unwind_spaces, space) : NULL;
+	head = c.mappings ? bpf_map_lookup_elem(c.mappings, &zero) : NULL;
+	if (head) {
+		slot->walk.mappings = head->pages;
+		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
+	} else {
+		fix_probed(&slot->walk);
+		c.stack->ips[0] = slot->walk.state.pc;
+		c.stack->user_count = 1;
+		c.stack->status = STACK_CAUSE_NO_TABLE;
+	}
+	if (wants_copy(c.stack))
+		send_copy(slot, c.stack);
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Walking a user stack by unwind tables: what a walk needs, where it gets its tables from and how it
+ * is asked for. unwind.bpf.c does it, once for the sampler and all probes.
+ */
+#pragma once
+
+#include "bpf/kernel.h"
+
+#include "bpf/events.h"
+#include "unwind/unwind_table.h"
+#include "unwind/x86_64.h"
+
+/* Tables of different files that there can be at once; a PyTorch process has 320. */
+#define UNWIND_TABLES_MAX 8192
+/* Address spaces with tables of their own; what is forked shares its parent's until it maps. */
+#define UNWIND_SPACES_MAX 8192
+/* Executable mappings of one address space: 2^16 > MAPPINGS_MAX of lib/collect/mapping.h. */
+#define UNWIND_MAPPING_STEPS 16
+
+/*
+ * Process id -> number of its address space in unwind_spaces. Written by lib/collect/unwind.c,
+ * inherited and removed by process.bpf.c. As large as `targets`.
+ */
+struct unwind_processes_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+extern struct unwind_processes_map unwind_processes SEC(".maps");
+
+/* The state of a walk, in the slot of the program that wants it. */
+struct unwind_walk {
+	struct unwind_state state;
+	struct unwind_mapping mapping; /* that the last frame was in */
+	u64 regs[EVENT_REGS];          /* of the innermost frame, by DWARF number */
+	u64 xol;      /* the page of uprobes: see fix_probed(); 0: this process has none */
+	u32 mappings; /* that the address space has */
+	u32 is_trap;  /* registers are those of an exception, not of a system call */
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/table.h"
+
+#include "base/log.h"
+#include "collect/object.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* What the kernel says to a map type without batches (not in errno.h). */
+#define KERNEL_ENOTSUPP 524
+
+int map_create_inner(const char *name, uint32_t size, uint32_t count, void **ret_memory,
+		     size_t *ret_bytes)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = ((size_t)size * count + page - 1) & ~(page - 1);
+	CLEANUP_CLOSE int fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), size, count, &opts);
+
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	*ret_memory = memory;
+	*ret_bytes = bytes;
+	return TAKE_FD(fd);
+}
+
+int map_in_map_update(int outer, const uint32_t *numbers, const int *fds, size_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t done = (uint32_t)count;
+	int rc;
+
+	if (!count)
+		return 0;
+	rc = bpf_map_update_batch(outer, numbers, fds, &done, &opts);
+	if (rc == -1)
+		rc = -errno;
+	if (rc != -KERNEL_ENOTSUPP && rc != -EOPNOTSUPP && rc != -EINVAL)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		rc = bpf_map_update_elem(outer, &numbers[i], &fds[i], BPF_ANY);
+		if (rc < 0)
+			return rc == -1 ? -errno : rc;
+	}
+	return 0;
+}
+
+int tables_init(struct tables *t, int outer, uint32_t limit)
+{
+	memset(t, 0, sizeof(*t));
+	t->outer = outer;
+	t->limit = limit;
+	t->bytes_max = TABLES_BYTES_MAX;
+	return vec_push(&t->list, (struct table){ 0 });
+}
+
+static void table_unmap(struct table *table)
+{
+	if (table->rows.cells)
+		munmap(table->rows.cells, table->bytes);
+	memset(table, 0, sizeof(*table));
+}
+
+void tables_release(struct tables *t)
+{
+	vec_for_each(&t->list, table)
+		table_unmap(table);
+	vec_for_each(&t->fresh_fds, fd)
+		close(*fd);
+	vec_release(&t->list);
+	vec_release(&t->fresh);
+	vec_release(&t->fresh_fds);
+	hash_release(&t->by_object);
+}
+
+void table_use(struct tables *t, uint32_t number)
+{
+	t->list.data[number].users++;
+}
+
+void table_leave(struct tables *t, uint32_t number, uint64_t now_ns)
+{
+	struct table *table = &t->list.data[number];
+
+	if (--table->users == 0)
+		table->left_ns = now_ns;
+}
+
+static bool is_idle(const struct table *table, uint64_t now_ns)
+{
+	return table->rows.rows && !table->users && table->left_ns + TABLE_REST_NS < now_ns;
+}
+
+/* The table that has been idle the longest goes. Its number is free then; 0: there is none. */
+static uint32_t evict(struct tables *t, uint64_t now_ns)
+{
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 1; i < t->list.len; i++) {
+		const struct table *table = &t->list.data[i];
+		if (is_idle(table, now_ns) &&
+		    (!oldest || table->left_ns < t->list.data[oldest].left_ns))
+			oldest = i;
+	}
+	if (!oldest)
+		return 0;
+	struct table *table = &t->list.data[oldest];
+	log_debug("unwind table of '%s' is evicted", table->object->path);
+	(void)bpf_map_delete_elem(t->outer, &oldest);
+	(void)hash_remove(&t->by_object, (uint64_t)(uintptr_t)table->object);
+	t->bytes -= table->bytes;
+	t->evicted++;
+	table_unmap(table);
+	return oldest;
+}
+
+uint64_t table_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Where a new table goes: a number that nothing uses; 0: there is none. */
+static int number_free(struct tables *t, uint32_t *ret)
+{
+	for (uint32_t i = 1; i < t->list.len; i++) {
+		if (t->list.data[i].object)
+			continue;
+		*ret = i;
+		return 0;
+	}
+	*ret = 0;
+	if (t->list.len >= t->limit)
+		return 0;
+	if (vec_push(&t->list, (struct table){ 0 }) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)t->list.len - 1;
+	return 0;
+}
+
+static int build_rows(const struct object *object, struct unwind_table *ret, struct err *err)
+{
+	/* Not object->elf: the sections read would stay in memory with it. */
+	CLEANUP(elf_close) struct elf_file *elf = NULL;
+
+	int rc = elf_open_fd(&elf, object->fd, object->path, 0, err);
+	return rc < 0 ? rc : unwind_table_build(elf, ret, NULL, err);
+}
+
+/* Into a BPF map. */
+static int table_share(struct tables *t, struct table *table, const struct unwind_table *rows,
+		       uint32_t number)
+{
+	void *memory;
+	size_t bytes;
+
+	if (vec_reserve(&t->fresh, t->fresh.len + 1) < 0 ||
+	    vec_reserve(&t->fresh_fds, t->fresh_fds.len + 1) < 0)
+		return -ENOMEM;
+	int fd = map_create_inner("unwind_table", sizeof(struct unwind_cell),
+				  rows->pages + rows->rows, &memory, &bytes);
+	if (fd < 0)
+		return fd;
+	memcpy(memory, rows->cells, unwind_table_bytes(rows));
+	table->rows = *rows;
+	table->rows.cells = memory;
+	table->bytes = bytes;
+	t->bytes += bytes;
+	t->fresh.data[t->fresh.len++] = number;
+	t->fresh_fds.data[t->fresh_fds.len++] = fd;
+	return 0;
+}
+
+static int table_make(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret)
+{
+	CLEANUP(unwind_table_release) struct unwind_table rows = { 0 };
+	uint32_t number;
+	struct err err;
+
+	*ret = 0;
+	int rc = build_rows(object, &rows, &err);
+	if (rc < 0) {
+		log_debug("%s", err.text);
+		t->failed++;
+		return rc == -ENOMEM ? rc : 0;
+	}
+	while (t->bytes + unwind_table_bytes(&rows) > t->bytes_max) {
+		if (evict(t, now_ns))
+			continue;
+		log_debug("no room for the unwind table of '%s'", object->path);
+		t->refused++;
+		return 0;
+	}
+	rc = number_free(t, &number);
+	if (rc < 0)
+		return rc;
+	if (!number)
+		number = evict(t, now_ns);
+	if (!number) {
+		t->refused++;
+		return 0;
+	}
+	rc = table_share(t, &t->list.data[number], &rows, number);
+	if (rc < 0) {
+		log_debug("unwind table of '%s': %s", object->path, strerror(-rc));
+		t->failed++;
+		return 0;
+	}
+	t->list.data[number].object = object;
+	t->list.data[number].left_ns = now_ns;
+	t->built++;
+	*ret = number;
+	return 0;
+}
+
+int tables_get(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret)
+{
+	uint64_t key = (uint64_t)(uintptr_t)object;
+	const uint64_t *known = hash_get(&t->by_object, key);
+	uint64_t start_ns = table_clock_ns();
+
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	*ret = 0;
+	if (object->fd < 0)
+		return 0;
+	int rc = table_make(t, object, now_ns, ret);
+	t->build_ns += table_clock_ns() - start_ns;
+	/* Also where there is none, which is not tried again. */
+	return rc < 0 ? rc : hash_set(&t->by_object, key, *ret);
+}
+
+int tables_publish(struct tables *t)
+{
+	int rc = map_in_map_update(t->outer, t->fresh.data, t->fresh_fds.data, t->fresh.len);
+
+	vec_for_each(&t->fresh_fds, fd)
+		close(*fd);
+	t->fresh.len = t->fresh_fds.len = 0;
+	return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind tables of mapped files as the kernel sees them: made when a file is first mapped, each
+ * in a BPF map of its own that both sides read. Knows files, not who maps them where.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "unwind/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct object;
+
+/*
+ * Memory for all tables: a PyTorch process needs 45 MB, so this is room for a machine full of
+ * different ones. Beyond it, tables that no living process maps go first; if there are none, new
+ * files get no table, and stacks go on behind them by copies.
+ */
+#define TABLES_BYTES_MAX (512ull << 20)
+
+/* A number is used again only when no program can still know it from a forked child that we have not
+ * been told of. */
+#define TABLE_REST_NS 2000000000ull
+
+struct table {
+	const struct object *object;
+	struct unwind_table rows; /* in memory shared with the kernel; no rows: there is no table */
+	uint64_t bytes;
+	uint32_t users;   /* address spaces that refer to it */
+	uint64_t left_ns; /* when the last of them went */
+};
+
+struct tables {
+	int outer; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: number -> cells */
+	uint32_t limit;
+	uint64_t bytes, bytes_max;
+	VEC(struct table) list; /* by number; 0 is not used */
+	struct hash by_object;
+	/* Made since the last tables_publish(). */
+	VEC(uint32_t) fresh;
+	VEC(int) fresh_fds;
+	uint64_t build_ns;      /* time that making them took */
+	uint32_t built, failed; /* files with a table and without */
+	uint32_t evicted, refused;
+};
+
+/* @outer is borrowed and has room for @limit tables. */
+int tables_init(struct tables *t, int outer, uint32_t limit);
+void tables_release(struct tables *t);
+
+/* The number of @object's table, made now if need be; 0: it has none. Negative: no memory. */
+int tables_get(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret);
+static inline const struct table *table_at(const struct tables *t, uint32_t number)
+{
+	return &t->list.data[number];
+}
+/* An address space begins or ceases to refer to it. */
+void table_use(struct tables *t, uint32_t number);
+void table_leave(struct tables *t, uint32_t number, uint64_t now_ns);
+/* Give the kernel what was made since the last call; before any mapping refers to it. */
+int tables_publish(struct tables *t);
+
+/* CPU time of ours. */
+uint64_t table_clock_ns(void);
+
+/*
+ * Put maps @fds under @numbers of an array of maps, in one system call where the kernel can do that:
+ * each call waits until no program uses what was there before, 10 ms or more.
+ */
+int map_in_map_update(int outer, const uint32_t *numbers, const int *fds, size_t count);
+/* A BPF array of @count values of @size bytes, mapped into our memory; its descriptor, or a negative
+ * errno. */
+int map_create_inner(const char *name, uint32_t size, uint32_t count, void **ret_memory,
+		     size_t *ret_bytes);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/unwind_internal.h"
+
+#include "base/log.h"
+#include "collect/object.h"
+#include "collect/programs.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+
+#include "recorder.skel.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * Looking at a process again takes at least this many times as long as the look before took: one that
+ * maps hundreds of libraries, one after the other, must not keep us busy (PyTorch: 2 ms a look).
+ */
+#define LOOK_PAUSE_FACTOR 8
+
+/* Mappings of one address space; the kernel's default for all of them, executable or not. */
+#define SPACE_MAPPINGS_MAX 65530u
+
+int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
+		  struct err *err)
+{
+	CLEANUP(unwinder_close) struct unwinder *u = calloc(1, sizeof(*u));
+	struct recorder_bpf *skeleton = programs->skeleton;
+
+	if (!u)
+		return err_set(err, -ENOMEM, "no memory for unwind tables");
+	u->objects = objects;
+	u->frames_max = skeleton->rodata->unwind_frames_max;
+	u->spaces_fd = bpf_map__fd(skeleton->maps.unwind_spaces);
+	u->processes_fd = bpf_map__fd(skeleton->maps.unwind_processes);
+	u->spaces_limit = bpf_map__max_entries(skeleton->maps.unwind_spaces);
+	if (tables_init(&u->tables, bpf_map__fd(skeleton->maps.unwind_tables),
+			bpf_map__max_entries(skeleton->maps.unwind_tables)) < 0 ||
+	    vec_push(&u->spaces, (struct space){ 0 }) < 0)
+		return err_set(err, -ENOMEM, "no memory for unwind tables");
+	*ret = TAKE(u);
+	return 0;
+}
+
+void unwinder_close(struct unwinder *u)
+{
+	if (!u)
+		return;
+	vec_for_each(&u->spaces, space)
+		vec_release(&space->mappings);
+	vec_for_each(&u->fds, fd)
+		close(*fd);
+	hash_for_each(&u->followers, slot)
+		free((void *)(uintptr_t)slot->value);
+	vec_release(&u->spaces);
+	vec_release(&u->marked);
+	vec_release(&u->numbers);
+	vec_release(&u->fds);
+	vec_release(&u->moved);
+	vec_release(&u->copy_mappings);
+	vec_release(&u->copy_objects);
+	hash_release(&u->followers);
+	tables_release(&u->tables);
+	free(u);
+}
+
+static struct follower *follower_find(const struct unwinder *u, uint32_t pid)
+{
+	const uint64_t *value = hash_get(&u->followers, pid);
+
+	return value ? (struct follower *)(uintptr_t)*value : NULL;
+}
+
+static int follower_get(struct unwinder *u, uint32_t pid, struct follower **ret)
+{
+	struct follower *f = follower_find(u, pid);
+
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f || hash_set(&u->followers, pid, (uint64_t)(uintptr_t)f) < 0) {
+			free(f);
+			return -ENOMEM;
+		}
+		f->pid = pid;
+	}
+	*ret = f;
+	return 0;
+}
+
+int unwinder_mark(struct unwinder *u, uint32_t pid)
+{
+	struct follower *f;
+
+	int rc = follower_get(u, pid, &f);
+	if (rc < 0 || f->is_marked)
+		return rc;
+	f->is_marked = true;
+	return vec_push(&u->marked, f);
+}
+
+static void space_release(struct unwinder *u, struct space *space, uint64_t now_ns)
+{
+	for (size_t i = 1; i < space->mappings.len; i++) {
+		if (space->mappings.data[i].table)
+			table_leave(&u->tables, space->mappings.data[i].table, now_ns);
+	}
+	vec_release(&space->mappings);
+}
+
+/* One process less has it. */
+static void space_leave(struct unwinder *u, uint32_t number, uint64_t now_ns)
+{
+	struct space *space = &u->spaces.data[number];
+
+	if (!number || --space->users)
+		return;
+	space_release(u, space, now_ns);
+	space->left_ns = now_ns;
+	(void)bpf_map_delete_elem(u->spaces_fd, &number);
+}
+
+int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child)
+{
+	struct follower *parent = follower_find(u, pid), *f;
+
+	int rc = follower_get(u, child, &f);
+	if (rc < 0)
+		return rc;
+	if (f->space) /* it has been looked at already */
+		return 0;
+	if (!parent || !parent->space)
+		return unwinder_mark(u, child);
+	f->space = parent->space;
+	u->spaces.data[f->space].users++;
+	/* It has got what its parent had then, perhaps another number. */
+	(void)bpf_map_update_elem(u->processes_fd, &child, &f->space, BPF_EXIST);
+	return 0;
+}
+
+void unwinder_drop(struct unwinder *u, uint32_t pid, uint64_t now_ns)
+{
+	struct follower *f = follower_find(u, pid);
+
+	if (!f)
+		return;
+	(void)bpf_map_delete_elem(u->processes_fd, &pid);
+	space_leave(u, f->space, now_ns);
+	for (size_t i = 0; f->is_marked && i < u->marked.len; i++) {
+		if (u->marked.data[i] != f)
+			continue;
+		u->marked.data[i] = u->marked.data[--u->marked.len];
+		break;
+	}
+	(void)hash_remove(&u->followers, pid);
+	free(f);
+}
+
+static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping *m,
+		    struct space *space, uint64_t now_ns)
+{
+	const struct object_place place = {
+		.pid = pid,
+		.start = m->start,
+		.end = m->end,
+		.major = m->major,
+		.minor = m->minor,
+		.inode = m->inode,
+		.path = m->path,
+	};
+	struct unwind_mapping mapping = { .start = m->start, .end = m->end };
+	struct object *object = NULL;
+
+	int rc = objects_place(u->objects, &place, &object);
+	if (rc >= 0 && object)
+		rc = tables_get(&u->tables, object, now_ns, &mapping.table);
+	if (rc < 0)
+		return rc;
+	if (mapping.table) {
+		const struct unwind_table *rows = &table_at(&u->tables, mapping.table)->rows;
+		mapping.base = object_bias(object, m->start, m->offset) + rows->base;
+		mapping.pages = rows->pages;
+		table_use(&u->tables, mapping.table);
+	} else {
+		mapping.pages = object ? UNWIND_NO_TABLE : UNWIND_NO_TABLE_JIT;
+	}
+	return vec_push(&space->mappings, mapping);
+}
+
+/* What @pid maps now: 1, or 0 when it cannot be told, as it is gone. */
+static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uint64_t now_ns)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct proc_mapping m;
+	struct lines lines;
+	size_t size;
+	int rc;
+
+	if (vec_push(&space->mappings, (struct unwind_mapping){ 0 }) < 0)
+		return -ENOMEM;
+	if (proc_read(pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size) < 0)
+		return 0;
+	lines = lines_of(span_of(text, size), "maps");
+	while ((rc = proc_maps_next(&lines, &m, NULL)) > 0) {
+		if (!m.is_executable)
+			continue;
+		rc = add_line(u, pid, &m, space, now_ns);
+		if (rc < 0)
+			return rc;
+		if (space->mappings.len > SPACE_MAPPINGS_MAX)
+			break;
+	}
+	space->mappings.data[0].pages = (uint32_t)space->mappings.len - 1;
+	return space->mappings.len > 1;
+}
+
+/* A number that nothing has used for a while; 0: there is none. */
+static int space_number(struct unwinder *u, uint64_t now_ns, uint32_t *ret)
+{
+	*ret = 0;
+	for (uint32_t i = 1; i < u->spaces.len; i++) {
+		const struct space *space = &u->spaces.data[i];
+		if (space->users || space->left_ns + TABLE_REST_NS > now_ns)
+			continue;
+		*ret = i;
+		return 0;
+	}
+	if (u->spaces.len >= u->spaces_limit) {
+		u->refused_spaces++;
+		return 0;
+	}
+	if (vec_push(&u->spaces, (struct space){ 0 }) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)u->spaces.len - 1;
+	return 0;
+}
+
+/* Put what was read under a number of its own, for the kernel to get with the others. */
+static int space_stage(struct unwinder *u, struct follower *f, struct space *fresh, uint64_t now_ns)
+{
+	uint32_t number = f->space;
+	void *memory;
+	size_t bytes;
+	int rc = 0;
+
+	if (!number || u->spaces.data[number].users > 1)
+		rc = space_number(u, now_ns, &number);
+	if (rc < 0 || !number)
+		return rc;
+	if (vec_reserve(&u->numbers, u->numbers.len + 1) < 0 ||
+	    vec_reserve(&u->fds, u->fds.len + 1) < 0 ||
+	    vec_reserve(&u->moved, u->moved.len + 1) < 0)
+		return -ENOMEM;
+	int fd = map_create_inner("unwind_space", sizeof(struct unwind_mapping),
+				  (uint32_t)fresh->mappings.len, &memory, &bytes);
+	if (fd < 0) {
+		log_debug("mappings of process %u: %s", f->pid, strerror(-fd));
+		return 0;
+	}
+	memcpy(memory, fresh->mappings.data, fresh->mappings.len * sizeof(*fresh->mappings.data));
+	munmap(memory, bytes);
+	u->numbers.data[u->numbers.len++] = number;
+	u->fds.data[u->fds.len++] = fd;
+	u->publications++;
+	if (number != f->space) {
+		/* One that is not there any more has ended or has a new image, which is told yet. */
+		u->moved.data[u->moved.len++] =
+			(struct moved){ f->pid, number, f->space ? BPF_EXIST : BPF_ANY };
+		space_leave(u, f->space, now_ns);
+		f->space = number;
+		u->spaces.data[number].users = 1;
+	} else {
+		space_release(u, &u->spaces.data[number], now_ns);
+	}
+	u->spaces.data[number].mappings.data = fresh->mappings.data;
+	u->spaces.data[number].mappings.len = fresh->mappings.len;
+	u->spaces.data[number].mappings.cap = fresh->mappings.cap;
+	memset(fresh, 0, sizeof(*fresh));
+	return 0;
+}
+
+static bool is_same(const struct space *a, const struct space *b)
+{
+	return a->mappings.len == b->mappings.len &&
+	       !memcmp(a->mappings.data, b->mappings.data,
+		       a->mappings.len * sizeof(*a->mappings.data));
+}
+
+static int look(struct unwinder *u, struct follower *f, uint64_t now_ns)
+{
+	struct space fresh = { 0 };
+
+	int rc = space_read(u, f->pid, &fresh, now_ns);
+	if (rc > 0 && !(f->space && is_same(&fresh, &u->spaces.data[f->space])))
+		rc = space_stage(u, f, &fresh, now_ns);
+	space_release(u, &fresh, now_ns);
+	return rc < 0 ? rc : 0;
+}
+
+/* Tables before mappings that refer to them, mappings before processes that have them. */
+static int publish(struct unwinder *u)
+{
+	int rc = tables_publish(&u->tables);
+
+	if (rc >= 0)
+		rc = map_in_map_update(u->spaces_fd, u->numbers.data, u->fds.data, u->numbers.len);
+	vec_for_each(&u->fds, fd)
+		close(*fd);
+	vec_for_each(&u->moved, m) {
+		if (rc >= 0)
+			(void)bpf_map_update_elem(u->processes_fd, &m->pid, &m->space, m->flags);
+	}
+	u->numbers.len = u->fds.len = u->moved.len = 0;
+	if (rc < 0)
+		log_debug("cannot publish unwind tables: %s", strerror(-rc));
+	return 0;
+}
+
+int unwinder_publish(struct unwinder *u, uint64_t now_ns)
+{
+	size_t kept = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < u->marked.len; i++) {
+		struct follower *f = u->marked.data[i];
+		if (rc < 0 || now_ns < f->next_look_ns) {
+			u->marked.data[kept++] = f;
+			continue;
+		}
+		uint64_t start_ns = table_clock_ns();
+		rc = look(u, f, now_ns);
+		f->next_look_ns = now_ns + (table_clock_ns() - start_ns) * LOOK_PAUSE_FACTOR;
+		f->is_marked = false;
+	}
+	u->marked.len = kept;
+	return rc < 0 ? rc : publish(u);
+}
+
+struct unwinder_stats unwinder_stats(const struct unwinder *u)
+{
+	struct unwinder_stats stats = {
+		.table_bytes = u->tables.bytes,
+		.build_ns = u->tables.build_ns,
+		.tables = u->tables.built,
+		.failed = u->tables.failed,
+		.evicted = u->tables.evicted,
+		.refused = u->tables.refused,
+		.publications = u->publications,
+		.refused_spaces = u->refused_spaces,
+		.copies = u->copies,
+		.copies_ns = u->copies_ns,
+	};
+
+	for (size_t i = 1; i < u->spaces.len; i++)
+		stats.spaces += u->spaces.data[i].users > 0;
+	return stats;
+}

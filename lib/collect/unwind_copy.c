@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of the unwinder that works on copies. */
+#include "collect/unwind_internal.h"
+
+#include "bpf/events.h"
+#include "capture/record.h"
+#include "collect/mapping.h"
+#include "collect/object.h"
+#include "unwind/copy.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The address space as it was at the time of the event. */
+static int space_of(struct unwinder *u, const struct mappings *mappings, uint64_t now_ns,
+		    struct unwind_space *ret)
+{
+	u->copy_mappings.len = 0;
+	vec_for_each(&mappings->list, m) {
+		struct unwind_mapping mapping = {
+			.start = m->start,
+			.end = m->end,
+			.pages = m->object->kind == OBJECT_ANON ? UNWIND_NO_TABLE_JIT
+								: UNWIND_NO_TABLE,
+		};
+		int rc = tables_get(&u->tables, m->object, now_ns, &mapping.table);
+		if (rc >= 0 && mapping.table) {
+			const struct unwind_table *rows =
+				&table_at(&u->tables, mapping.table)->rows;
+			mapping.base = m->bias + rows->base;
+			mapping.pages = rows->pages;
+		}
+		if (rc < 0 || vec_push(&u->copy_mappings, mapping) < 0)
+			return -ENOMEM;
+	}
+	u->copy_objects.len = 0;
+	vec_for_each(&u->tables.list, table) {
+		struct unwind_object object = {
+			.table = table->rows.rows ? &table->rows : NULL,
+			.elf = table->object ? table->object->elf : NULL,
+		};
+		if (vec_push(&u->copy_objects, object) < 0)
+			return -ENOMEM;
+	}
+	*ret = (struct unwind_space){ u->copy_mappings.data, u->copy_mappings.len,
+				      u->copy_objects.data, u->copy_objects.len };
+	return 0;
+}
+
+static uint8_t cause_of(enum unwind_result end, uint8_t before)
+{
+	switch (end) {
+	case UNWIND_ROOT:
+		return STACK_CAUSE_NONE;
+	case UNWIND_OK:
+		return STACK_CAUSE_TOO_DEEP;
+	case UNWIND_UNREADABLE: /* beyond the copy */
+		return STACK_CAUSE_UNREADABLE;
+	case UNWIND_NO_ROW:
+	case UNWIND_UNSUPPORTED:
+	case UNWIND_STUCK:
+		break;
+	}
+	return before;
+}
+
+int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
+		      const struct event_copy *event, const struct event_stack *stack,
+		      struct event_stack *ret, uint64_t now_ns)
+{
+	const struct unwind_copy copy = {
+		.state = {
+			.pc = event->pc,
+			.sp = event->sp,
+			.fp = event->fp,
+			.has_fp = event->has_fp != 0,
+			.is_return = event->is_return != 0,
+			.is_leaf = event->is_leaf != 0,
+		},
+		.regs = (const uint64_t *)event->regs,
+		.stack_address = event->stack_address,
+		.stack = span_of(event->stack, event->stack_size),
+	};
+	uint64_t start_ns = table_clock_ns();
+	struct unwind_space space;
+	struct unwind_walked walked;
+	uint32_t count = stack->user_count;
+
+	int rc = space_of(u, mappings, now_ns, &space);
+	if (rc < 0)
+		return rc;
+	*ret = *stack;
+	ret->skip = 0;
+	memcpy(ret->ips, &stack->ips[stack->skip], count * sizeof(*ret->ips));
+	unwind_copy_walk(&space, &copy, (uint64_t *)&ret->ips[count], u->frames_max - count,
+			 &walked);
+	if (walked.count)
+		ret->flags |= walked.used_scan ? EVENT_STACK_BY_SCAN : EVENT_STACK_BY_COPY;
+	if (walked.end == UNWIND_ROOT)
+		ret->flags |= EVENT_STACK_ROOTED;
+	ret->status = cause_of(walked.end, stack->status);
+	ret->user_count = (uint16_t)(count + walked.count);
+	memcpy(&ret->ips[ret->user_count], &stack->ips[stack->skip + count],
+	       stack->kernel_count * sizeof(*ret->ips));
+	u->copies++;
+	u->copies_ns += table_clock_ns() - start_ns;
+	return 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/copy.h"
+
+#include <string.h>
+
+/* Words looked at for a return address: what a function without unwind information may have on the
+ * stack. oneDNN's kernels stay below 1 KiB, its largest scratch below 8. */
+#define SCAN_WORDS_MAX 1024u
+/* A chain of frames that ends at the end of the copy is believed from this length on. */
+#define SCAN_FRAMES_MIN 4u
+/* Ways that guess_fp() knows. */
+#define GUESSES 4u
+
+int unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *ret)
+{
+	if (address < copy->stack_address ||
+	    !span_contains(copy->stack, address - copy->stack_address, sizeof(*ret)))
+		return -1;
+	memcpy(ret, copy->stack.data + (address - copy->stack_address), sizeof(*ret));
+	return 0;
+}
+
+static int access_read(void *data, uint64_t address, uint64_t *ret)
+{
+	return unwind_copy_word(data, address, ret);
+}
+
+static int access_reg(void *data, uint32_t reg, uint64_t *ret)
+{
+	const struct unwind_copy *copy = data;
+
+	if (!copy->regs || reg >= UNWIND_REG_COUNT)
+		return -1;
+	*ret = copy->regs[reg];
+	return 0;
+}
+
+struct walker {
+	const struct unwind_space *space;
+	const struct unwind_copy *copy;
+	struct unwind_access access;
+	struct unwind_state state;
+	uint64_t *ips;
+	size_t max, count;
+};
+
+/* By rows as far as they go. */
+static enum unwind_result walk_rows(struct walker *w)
+{
+	enum unwind_result rc = UNWIND_OK;
+
+	while (w->count < w->max) {
+		rc = unwind_space_step(w->space, &w->access, &w->state);
+		if (rc != UNWIND_OK)
+			return rc;
+		w->ips[w->count++] = w->state.pc;
+	}
+	return UNWIND_OK;
+}
+
+/*
+ * Is there a call before @address? For code that was made at run time only an indirect one: what is
+ * left of earlier calls on the stack are mostly direct ones.
+ */
+static bool is_behind_call(const struct unwind_space *space, uint64_t address, bool is_indirect)
+{
+	const struct unwind_mapping *mapping = unwind_space_find(space, address - 1);
+	const struct unwind_object *object = unwind_space_object(space, mapping);
+	const struct unwind_row *row;
+	uint8_t code[UNWIND_CALL_BYTES];
+	uint64_t at;
+
+	if (!object || !object->elf)
+		return false;
+	at = unwind_object_address(object, mapping, address);
+	row = unwind_table_find(object->table, at - 1);
+	if (!row || unwind_row_cfa(row) == UNWIND_CFA_END ||
+	    elf_read_vaddr(object->elf, at - sizeof(code), code, sizeof(code)) < 0)
+		return false;
+	return unwind_call_ends(code, is_indirect);
+}
+
+/* Where the caller's frame pointer may be when the frame that would tell is not known. */
+static bool guess_fp(const struct walker *w, uint64_t slot, unsigned guess,
+		     struct unwind_state *state)
+{
+	state->has_fp = guess < GUESSES - 1;
+	switch (guess) {
+	case 0: /* the callee has left it alone */
+		state->fp = w->state.fp;
+		return w->state.has_fp;
+	case 1: /* pushed first */
+	case 2: /* pushed second */
+		return unwind_copy_word(w->copy, slot - 8 * (uint64_t)guess, &state->fp) == 0;
+	default:
+		return true;
+	}
+}
+
+/* Walk on as if @slot held the return address. */
+static enum unwind_result try_slot(const struct walker *w, uint64_t slot, unsigned guess,
+				   struct walker *ret)
+{
+	struct walker try = *w;
+	uint64_t pc;
+
+	try.state = (struct unwind_state){ .sp = slot + 8, .is_return = 1 };
+	if (w->count == w->max || unwind_copy_word(w->copy, slot, &pc) ||
+	    !guess_fp(w, slot, guess, &try.state))
+		return UNWIND_NO_ROW;
+	try.state.pc = try.ips[try.count++] = pc;
+	enum unwind_result rc = walk_rows(&try);
+	*ret = try;
+	return rc;
+}
+
+/*
+ * Look for the return address of a frame of which nothing is known. The first word that follows a
+ * call and from which the rest of the stack can be walked to its end is it; if there is none, the one
+ * from which most of the copy can be walked.
+ */
+static enum unwind_result scan(struct walker *w, bool is_jit)
+{
+	uint64_t first = w->state.sp & ~(uint64_t)7, best_slot = 0, pc;
+	size_t best_count = w->count + SCAN_FRAMES_MIN - 1;
+	unsigned best_guess = 0;
+	struct walker found;
+
+	for (uint64_t slot = first; slot < first + 8 * SCAN_WORDS_MAX; slot += 8) {
+		if (unwind_copy_word(w->copy, slot, &pc))
+			break;
+		if (!is_behind_call(w->space, pc, is_jit))
+			continue;
+		for (unsigned guess = 0; guess < GUESSES; guess++) {
+			enum unwind_result rc = try_slot(w, slot, guess, &found);
+			if (rc == UNWIND_ROOT || rc == UNWIND_OK) {
+				*w = found;
+				return rc;
+			}
+			if (rc != UNWIND_UNREADABLE || found.count <= best_count)
+				continue;
+			best_count = found.count;
+			best_slot = slot;
+			best_guess = guess;
+		}
+	}
+	if (!best_slot)
+		return UNWIND_NO_ROW;
+	/* Again, as later tries have overwritten its frames. */
+	enum unwind_result rc = try_slot(w, best_slot, best_guess, &found);
+	*w = found;
+	return rc;
+}
+
+static bool is_jit(const struct walker *w)
+{
+	const struct unwind_mapping *mapping =
+		unwind_space_find(w->space, w->state.pc - w->state.is_return);
+
+	return mapping && !mapping->table && mapping->pages == UNWIND_NO_TABLE_JIT;
+}
+
+void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
+		      uint64_t *ips, size_t max, struct unwind_walked *ret)
+{
+	CLEANUP(unwind_odd_free) struct unwind_odd *odd = NULL;
+	struct walker w = {
+		.space = space,
+		.copy = copy,
+		.access = { access_read, access_reg, (void *)(uintptr_t)copy },
+		.state = copy->state,
+		.ips = ips,
+		.max = max,
+	};
+	enum unwind_result rc;
+
+	*ret = (struct unwind_walked){ 0 };
+	for (;;) {
+		rc = walk_rows(&w);
+		if (rc == UNWIND_UNSUPPORTED && !ret->used_scan && w.count < max) {
+			rc = unwind_odd_step(&odd, space, copy, &w.state);
+			if (rc == UNWIND_OK) {
+				ret->used_libunwind = true;
+				w.ips[w.count++] = w.state.pc;
+				continue;
+			}
+		}
+		if (rc == UNWIND_ROOT || rc == UNWIND_OK || rc == UNWIND_UNREADABLE ||
+		    ret->used_scan)
+			break;
+		size_t before = w.count;
+		enum unwind_result scanned = scan(&w, is_jit(&w));
+		ret->used_scan = w.count > before;
+		if (ret->used_scan)
+			rc = scanned;
+		break;
+	}
+	ret->count = w.count;
+	ret->end = rc;
+}

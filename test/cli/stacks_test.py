@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks by unwind tables: of programs without frame pointers, started in all ways, attached to, under
+return probes. What is asked for is that they reach the thread's first function."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections import Counter
+
+from command import PROGRAM, SOURCE_DIR, run
+
+WORKLOADS = os.environ['WORKLOAD_DIR']
+STACKS = os.path.join(WORKLOADS, 'stacks')
+RETURN_PROBE = os.path.join(os.path.dirname(WORKLOADS), 'unwind', 'return_probe')
+PYTHON = '/usr/bin/python3'
+
+
+class Capture:
+    """The samples of a file: (time in seconds, flags of the stack, [(module, offset)])."""
+
+    def __init__(self, path):
+        text = run('dump', '-i', path).stdout
+        self.samples, stacks = [], {}
+        for line in text.splitlines():
+            kind, _, rest = line.partition(' ')
+            if kind == 'STACK':
+                number = re.match(r'id=(\d+)', rest)[1]
+                flags = re.search(r' flags=(\S*)', rest)
+                stacks[number] = (flags[1] if flags else '',
+                                  re.findall(r'\d+:"([^"]*)"\+0x([0-9a-f]+)', rest))
+            elif kind == 'CPU_SAMPLE':
+                self.samples.append((float(re.search(r'time=([\d.]+)', rest)[1]),
+                                     *stacks[re.search(r' stack=(\d+)', rest)[1]]))
+
+    def settled(self, seconds=1.0):
+        """Those taken when programs had been running for a while."""
+        begin = self.samples[0][0] if self.samples else 0
+        return [s for s in self.samples if s[0] - begin >= seconds]
+
+
+def percent(samples, wanted):
+    return 100.0 * sum(wanted in s[1] for s in samples) / len(samples) if samples else 0.0
+
+
+def summary(samples):
+    return '\n'.join(f'{n} {flags}' for flags, n in
+                     Counter(s[1] for s in samples).most_common())
+
+
+def offset_of(path, symbol):
+    """Where the code of a symbol is in the file, by nm and readelf."""
+    for line in subprocess.run(['nm', path], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        if line.endswith(' ' + symbol):
+            address = int(line.split()[0], 16)
+            break
+    segments = subprocess.run(['readelf', '-lW', path], capture_output=True, text=True,
+                              check=True).stdout
+    for m in re.finditer(r'LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)', segments):
+        start, vaddr, size = (int(m[i], 16) for i in (1, 2, 3))
+        if vaddr <= address < vaddr + size:
+            return address - vaddr + start
+    raise LookupError(symbol)
+
+
+class Stacks(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+
+    def record(self, *args, **kwargs):
+        done = run('record', '-o', self.data, '-F', '499', *args, **kwargs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return Capture(self.data)
+
+    def check(self, samples, table=99.9, rooted=99.9, count=200):
+        """At least so many per cent reach the root, and by tables alone."""
+        self.assertGreater(len(samples), count)
+        self.assertGreaterEqual(percent(samples, 'rooted'), rooted, summary(samples))
+        alone = [s for s in samples if re.fullmatch(r'rooted\|by-table', s[1])]
+        self.assertGreaterEqual(100.0 * len(alone) / len(samples), table, summary(samples))
+
+    def test_calls(self):
+        samples = self.record('--', STACKS, 'calls', '4').settled()
+        self.check(samples)
+        deep = sum(len(s[2]) for s in samples) / len(samples)
+        self.assertGreater(deep, 30)
+
+    def test_mixed_threads(self):
+        capture = self.record('--', STACKS, 'mixed', '4', '2')
+        self.check(capture.settled())
+        # Before the kernel has its tables, copies of stacks go to the recorder.
+        self.check(capture.samples, table=90.0, rooted=99.0)
+
+    def test_beyond_tables(self):
+        """Frames whose rule no table can say go on with libunwind."""
+        samples = self.record('--', STACKS, 'odd', '3').settled()
+        self.check(samples, table=0)
+        self.assertGreater(percent(samples, 'by-copy'), 50, summary(samples))
+
+    def test_signals(self):
+        samples = self.record('--', STACKS, 'signals', '5', '1').settled()
+        self.check(samples)
+        # The handler's stacks go on below it: with the program's frames on both sides of libc's.
+        crossing = sum(any(a[0] == 'stacks' and b[0] == 'libc.so.6' and c[0] in ('stacks', '[vdso]')
+                           for a, b, c in zip(s[2], s[2][1:], s[2][2:])) for s in samples)
+        self.assertGreater(crossing, 0)
+
+    def test_launchers(self):
+        for command in (['sh', '-c', f'{STACKS} mixed 3; true'],
+                        ['env', 'A=1', 'nice', STACKS, 'mixed', '3'],
+                        [PYTHON, '-c', 'import subprocess, sys; subprocess.run(sys.argv[1:])',
+                         STACKS, 'mixed', '3'],
+                        [PYTHON, '-c', 'import os, sys; os.fork() or os.execv(sys.argv[1], '
+                                       'sys.argv[1:]); os.wait()', STACKS, 'mixed', '3']):
+            with self.subTest(command=command[0]):
+                self.check(self.record('--', *command).settled())
+
+    def test_attached(self):
+        with subprocess.Popen([STACKS, 'mixed', '20', '1']) as target:
+            time.sleep(0.3)
+            samples = self.record('--duration', '3', '-p', str(target.pid)).samples
+            target.kill()
+        self.check(samples)
+
+    def test_attached_python(self):
+        script = os.path.join(SOURCE_DIR, 'test/workload/numpy_sort.py')
+        if subprocess.run([PYTHON, '-c', 'import numpy'], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest('no numpy (package python3-numpy)')
+        with subprocess.Popen([PYTHON, script, '20']) as target:
+            time.sleep(1)
+            samples = self.record('--duration', '3', '-p', str(target.pid)).samples
+            target.kill()
+        self.check(samples)
+
+    def test_attached_torch(self):
+        """What oneDNN compiles at run time has no unwind information: the caller is looked for."""
+        script = os.path.join(SOURCE_DIR, 'test/workload/torch_train.py')
+        if subprocess.run([PYTHON, '-c', 'import torch'], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest('no torch (package python3-torch)')
+        with subprocess.Popen([PYTHON, script, '40'], stdout=subprocess.DEVNULL) as target:
+            time.sleep(5)
+            samples = self.record('--duration', '5', '-p', str(target.pid)).samples
+            target.kill()
+        self.check(samples, table=85.0, rooted=99.5)
+
+    def with_return_probe(self, symbol, mode):
+        probe = subprocess.Popen([RETURN_PROBE, STACKS, str(offset_of(STACKS, symbol))],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(probe.wait)
+        self.addCleanup(probe.stdout.close)
+        self.addCleanup(probe.stdin.close)
+        if probe.stdout.readline() != 'ready\n':
+            self.skipTest('no return probes here')
+        return self.record('--', STACKS, mode, '5').settled()
+
+    def test_return_probe(self):
+        """perf reaches main in none of the stacks below a function with a return probe."""
+        samples = self.with_return_probe('_ZL7librarym', 'mixed')
+        self.check(samples, table=99.0, rooted=99.5)
+        below = [s for s in samples if any(m == 'stacks' for m, _ in s[2])]
+        self.assertGreater(len(below), 100)
+        self.assertFalse(any(m == '[uprobes]' for s in samples for m, _ in s[2]))
+
+    def test_many_return_probes(self):
+        """A third of 45 frames has one pending, and most of the time goes into the probes: while the
+        kernel has put its trampoline onto the stack and not yet noted what was there, nobody can tell
+        the caller."""
+        samples = self.with_return_probe('_ZN5small5visitEjm', 'calls')
+        self.check(samples, table=85.0, rooted=95.0, count=100)
+
+    def test_max_stack(self):
+        capture = self.record('--max-stack', '10', '--', STACKS, 'calls', '2')
+        user = [len(s[2]) for s in capture.samples if 'in-kernel' not in s[1]]
+        self.assertTrue(any('ends:too-deep' in s[1] for s in capture.samples))
+        self.assertEqual(max(n for n, s in zip(user, capture.samples)
+                             if all(m != '[kernel]' for m, _ in s[2])), 10)
+
+    def test_without_tables(self):
+        samples = self.record('--call-graph', 'fp', '--', STACKS, 'calls', '2').samples
+        self.assertEqual(percent(samples, 'by-table'), 0)
+        self.assertLess(percent(samples, 'rooted'), 1)
+        samples = self.record('--call-graph', 'none', '--', STACKS, 'calls', '2').samples
+        self.assertEqual({len(s[2]) for s in samples}, {1})
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0 or not os.path.exists(STACKS):
+        print('skipped: needs root, and a C++ compiler for its workload')
+        sys.exit(77)
+    unittest.main()
