@@ -33,20 +33,23 @@ enum format {
 	FORMAT_CSV,
 };
 
+/* Most metrics that a view needs. */
+#define VIEW_METRICS_MAX 3
+
 struct view_ops {
 	const char *name;
 	int (*make)(struct sheet *t, const struct view *v, struct err *err);
-	const char *help;
+	const char *metrics[VIEW_METRICS_MAX]; /* those with data are in the profile */
 };
 
 static const struct view_ops views[] = {
-	{ "kernels", view_kernels, "kernels and copies with the code that launched them" },
-	{ "functions", view_functions, "host functions" },
-	{ "tree", view_tree, "call paths, widest first; --sort names the metric" },
-	{ "processes", view_processes, "processes" },
-	{ "where", view_where, "busy and idle time of the devices" },
-	{ "idle-host", view_idle_host, "what the host did while a device was idle" },
-	{ "quality", view_quality, "what was lost, cut off, not collected" },
+	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" } },
+	{ "functions", view_functions, { "cpu-samples", "cpu-time" } },
+	{ "tree", view_tree, { NULL } }, /* the one to be shown */
+	{ "processes", view_processes, { NULL } },
+	{ "where", view_where, { NULL } },
+	{ "idle-host", view_idle_host, { "idle-host" } },
+	{ "quality", view_quality, { NULL } },
 };
 
 struct report_options {
@@ -414,15 +417,65 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 	return rc;
 }
 
+/* The metrics that the views to be shown need and that have data. */
+struct wanted {
+	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX];
+	size_t count;
+};
+
+static void want(struct wanted *w, const struct analysis *a, const char *metric)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		if (!strcmp(w->list[i], metric))
+			return;
+	}
+	if (analysis_has_metric(a, metric))
+		w->list[w->count++] = metric;
+}
+
+static void want_views(struct wanted *w, const struct report_options *opt, const struct analysis *a)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		if (opt->view && opt->view != &views[i])
+			continue;
+		for (size_t k = 0; k < VIEW_METRICS_MAX && views[i].metrics[k]; k++)
+			want(w, a, views[i].metrics[k]);
+	}
+	if (opt->view && opt->view->make == view_tree)
+		want(w, a, opt->sort ? opt->sort : analysis_default_metric(a));
+}
+
+/* No more than what is shown: each metric costs time for every record and room on every node. */
+static int make_profile(struct profile **ret, const struct report_options *opt, struct analysis *a,
+			struct err *err)
+{
+	bool is_tree = opt->view && opt->view->make == view_tree;
+	struct wanted w = { .count = 0 };
+	struct analysis_profile_options what = {
+		.filter = opt->filter,
+		/* Only the tree gets shorter by folding; the others go by single frames. */
+		.full = opt->full || !is_tree,
+		.kernels_only = !is_tree,
+	};
+
+	want_views(&w, opt, a);
+	what.metrics = w.list;
+	what.metric_count = w.count;
+	if (w.count)
+		return analysis_profile(a, &what, ret, err);
+	CLEANUP(profile_free) struct profile *empty = NULL;
+	if (profile_new(&empty) < 0 || profile_finish(empty) < 0)
+		return err_set(err, -ENOMEM, "cannot make the report");
+	*ret = TAKE(empty);
+	return 0;
+}
+
 static int print_report(const struct report_options *opt, struct analysis *a, struct err *err)
 {
 	CLEANUP(profile_free) struct profile *p = NULL;
-	struct analysis_profile_options what = { .filter = opt->filter };
 	struct analysis_summary s;
 
-	/* Only the tree gets shorter by folding; the others go by single frames. */
-	what.full = opt->full || !opt->view || opt->view->make != view_tree;
-	int rc = analysis_profile(a, &what, &p, err);
+	int rc = make_profile(&p, opt, a, err);
 	if (rc < 0)
 		return rc;
 	rc = analysis_summarize(a, &opt->filter, &s, err);

@@ -46,7 +46,7 @@ struct parts {
 	VEC(struct part) list;
 };
 
-int account_new(struct account **ret, struct analysis *a)
+static int account_new(struct account **ret, struct analysis *a)
 {
 	CLEANUP(account_free) struct account *acc = calloc(1, sizeof(*acc));
 	if (!acc)
@@ -71,6 +71,13 @@ int account_new(struct account **ret, struct analysis *a)
 	acc->first[0] = 0;
 	*ret = TAKE(acc);
 	return 0;
+}
+
+struct account *account_of(struct analysis *a)
+{
+	if (!a->account && account_new(&a->account, a) < 0)
+		return NULL;
+	return a->account;
 }
 
 void account_free(struct account *acc)

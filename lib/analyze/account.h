@@ -49,8 +49,8 @@ struct account_sink {
 
 struct account;
 
-/* Prepares what the accounting of every device needs. */
-int account_new(struct account **ret, struct analysis *a);
+/* What the accounting of every device needs, made once and kept by @a; NULL: no memory. */
+struct account *account_of(struct analysis *a);
 void account_free(struct account *acc);
 DEFINE_CLEANUP(account_free, struct account *)
 

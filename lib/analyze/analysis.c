@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/analyze.h"
 
+#include "analyze/account.h"
 #include "analyze/tables.h"
+#include "analyze/work_index.h"
 #include "device/device.h"
 
 #include <errno.h>
@@ -85,7 +87,7 @@ void analysis_free(struct analysis *a)
 	table_release(&a->code_objects);
 	strtab_release(&a->stack_blobs);
 	vec_release(&a->stacks);
-	hash_release(&a->stack_ids);
+	idmap_release(&a->stack_ids);
 	strtab_release(&a->site_blobs);
 	vec_release(&a->sites);
 	strtab_release(&a->place_blobs);
@@ -104,13 +106,15 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->blocked);
 	vec_release(&a->device_samples);
 	vec_release(&a->launches);
-	hash_release(&a->launch_of);
+	free(a->launch_order);
 	vec_release(&a->ops);
 	vec_release(&a->syncs);
 	vec_release(&a->marks);
 	vec_release(&a->steps);
 	vec_release(&a->counters);
 	vec_release(&a->lost);
+	work_index_free(a->work_index);
+	account_free(a->account);
 	free(a);
 }
 

@@ -89,6 +89,8 @@ struct analysis_profile_options {
 	/* Kernels by their whole names, else by a short form ("gemm sm80 32x32 bf16"), the whole one
 	 * being the frame's `full`. */
 	bool long_names;
+	/* Device samples stand on their kernel's node: `leaf` and stall metrics have no meaning. */
+	bool kernels_only;
 	/* ANALYSIS_LEAF_NONE first: the default, function source instruction stall. */
 	enum analysis_leaf leaf[ANALYSIS_LEAF_COUNT];
 };
@@ -100,6 +102,9 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 /* "source,stall" -> leaf order; -EINVAL with a text. */
 int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_COUNT],
 			struct err *err);
+
+/* Whether there is data for a metric: false for one that is not known, too. */
+bool analysis_has_metric(const struct analysis *a, const char *name);
 
 /*
  * What to show when no metric is asked for: wall where there is device time, else the first with

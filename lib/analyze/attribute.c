@@ -105,10 +105,9 @@ static int attribute_sample(struct attributor *t, const struct device_sample *s)
 	if (!filter_time(t->f, s->time_ns) || !t->f->name_passes[p->name] ||
 	    (p->device && !t->f->device_passes[p->device]))
 		return 0;
-	const uint64_t *launch = s->correlation ? hash_get(&a->launch_of, s->correlation) : NULL;
+	const struct launch *launch = analysis_launch(a, s->correlation);
 	if (launch)
-		return give(t, s->place, a->launches.data[*launch].site, fractions,
-			    ATTRIBUTE_CORRELATION);
+		return give(t, s->place, launch->site, fractions, ATTRIBUTE_CORRELATION);
 
 	uint32_t process = sample_process(a, s);
 	uint32_t group = p->name ? work_group(t->index, process, p->name) : WORK_NONE;
@@ -221,10 +220,11 @@ int attribution_init(struct attribution *t, struct analysis *a, const struct fil
 
 	if (!a->device_samples.len)
 		return 0;
-	rc = work_index_new(&by.index, a);
+	if (!a->work_index)
+		rc = work_index_new(&a->work_index, a);
+	by.index = a->work_index;
 	if (!rc)
 		rc = attribute_all(&by, t);
-	work_index_free(by.index);
 	hash_release(&by.counts);
 	hash_release(&by.left);
 	if (rc < 0)

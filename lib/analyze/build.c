@@ -16,7 +16,8 @@ struct build {
 	const struct filter *f;
 	struct profile *p;
 	struct paths *paths;
-	int metric; /* being built */
+	int metric;      /* being built */
+	bool has_stalls; /* one metric for each stall reason is wanted */
 };
 
 /* A metric: whether the capture has data for it, and how its values get into the tree. */
@@ -106,9 +107,9 @@ static int charge_wall(void *data, const struct charge *charge)
 /* Run the accounting for every device that is meant. */
 static int build_account(struct build *b, const struct account_sink *sink)
 {
-	CLEANUP(account_free) struct account *acc = NULL;
 	struct window given = { b->f->begin_ns, b->f->end_ns, WINDOW_GIVEN };
-	if (account_new(&acc, b->a) < 0)
+	struct account *acc = account_of(b->a);
+	if (!acc)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < b->a->devices.len; d++) {
 		struct account_totals totals;
@@ -285,7 +286,7 @@ static int build_flops(struct build *b)
 static int stall_metric(struct build *b, uint32_t reason)
 {
 	char name[256];
-	if (!reason || profile_metric_count(b->p) >= PROFILE_METRICS_MAX)
+	if (!b->has_stalls || !reason || profile_metric_count(b->p) >= PROFILE_METRICS_MAX)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "stall:%s", analysis_text(b->a, reason));
 	return profile_metric(b->p, name, "samples");
@@ -300,7 +301,9 @@ static int build_device_samples(struct build *b)
 	vec_for_each(&t.list, x) {
 		const struct place *place = &b->a->places.data[x->place];
 		uint32_t node;
-		rc = paths_place(b->paths, x->site, place, b->opt->leaf, &node);
+		rc = b->opt->kernels_only
+			     ? paths_kernel(b->paths, x->site, place->name, &node)
+			     : paths_place(b->paths, x->site, place, b->opt->leaf, &node);
 		if (rc < 0)
 			break;
 		build_add(b, node, x->count);
@@ -454,6 +457,24 @@ static bool metric_wanted(const struct metric_ops *m, const struct analysis_prof
 	return false;
 }
 
+/* All of them, or one by name. */
+static bool stalls_wanted(const struct analysis_profile_options *opt)
+{
+	bool wanted = !opt->metric_count;
+	for (size_t i = 0; i < opt->metric_count; i++)
+		wanted |= !strncmp(opt->metrics[i], "stall:", 6);
+	return wanted && !opt->kernels_only;
+}
+
+bool analysis_has_metric(const struct analysis *a, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		if (metric_is(&metrics[i], name))
+			return metrics[i].has_data(a);
+	}
+	return false;
+}
+
 static int metric_check(const struct analysis *a, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
@@ -520,7 +541,14 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 		filter_release(&f);
 		return err_set(err, -ENOMEM, "cannot build the profile");
 	}
-	struct build b = { .a = a, .opt = opt, .f = &f, .p = p, .paths = paths };
+	struct build b = {
+		.a = a,
+		.opt = opt,
+		.f = &f,
+		.p = p,
+		.paths = paths,
+		.has_stalls = stalls_wanted(opt),
+	};
 	rc = build_all(&b);
 	filter_release(&f);
 	if (rc < 0 || (!opt->full && build_fold(&p) < 0))

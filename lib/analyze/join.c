@@ -77,6 +77,59 @@ static int ops_sort(struct analysis *a)
 	return 0;
 }
 
+static uint64_t correlation_at(const struct analysis *a, size_t i)
+{
+	return a->launches.data[a->launch_order ? a->launch_order[i] : i].correlation;
+}
+
+/* Put the launches in order of their ids, which recorders give out one after the other. */
+static int launches_order(struct analysis *a)
+{
+	size_t n = a->launches.len, i = 1;
+	while (i < n && correlation_at(a, i - 1) < correlation_at(a, i))
+		i++;
+	if (i >= n)
+		return 0;
+	CLEANUP_FREE uint64_t *keys = calloc(n, sizeof(*keys));
+	CLEANUP_FREE uint32_t *order = malloc(n * sizeof(*order));
+	if (!keys || !order)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		keys[i] = a->launches.data[i].correlation;
+		order[i] = (uint32_t)i;
+	}
+	if (sort_by_key(keys, order, n) < 0)
+		return -ENOMEM;
+	a->launch_order = TAKE(order);
+	for (i = 1; i < n; i++) {
+		uint64_t id = correlation_at(a, i);
+		a->odd.correlations_reused += id && id == correlation_at(a, i - 1);
+	}
+	return 0;
+}
+
+const struct launch *analysis_launch(const struct analysis *a, uint64_t correlation)
+{
+	size_t n = a->launches.len, low = 0, high = n;
+	if (!n || !correlation)
+		return NULL;
+	/* Where ids have no gaps, it is so many after the first. */
+	uint64_t guess = correlation - correlation_at(a, 0);
+	if (guess < n && correlation_at(a, guess) == correlation &&
+	    (!guess || correlation_at(a, guess - 1) != correlation))
+		low = high = guess;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (correlation_at(a, mid) < correlation)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == n || correlation_at(a, low) != correlation)
+		return NULL;
+	return &a->launches.data[a->launch_order ? a->launch_order[low] : low];
+}
+
 static int launch_name(struct analysis *a, struct launch *l)
 {
 	uint32_t text = l->kernel ? a->kernels.data[l->kernel].text : 0;
@@ -106,13 +159,14 @@ static int op_join(struct analysis *a, struct op *op)
 	if (!op->device)
 		op->device = a->queues.data[op->queue].device;
 
-	const uint64_t *at = op->correlation ? hash_get(&a->launch_of, op->correlation) : NULL;
-	if (!at) {
+	const struct launch *launch = analysis_launch(a, op->correlation);
+	if (!launch) {
 		a->odd.ops_without_launch++;
 		return 0;
 	}
-	struct launch *l = &a->launches.data[*at];
-	op->launch = (uint32_t)*at + 1;
+	size_t row = (size_t)(launch - a->launches.data);
+	struct launch *l = &a->launches.data[row];
+	op->launch = (uint32_t)row + 1;
 	l->ops += l->ops < UINT32_MAX;
 	if (!op->name)
 		op->name = l->name;
@@ -186,7 +240,7 @@ int analysis_join(struct analysis *a)
 		if (launch_name(a, l) < 0 || launch_process(a, l) < 0)
 			return -ENOMEM;
 	}
-	if (ops_sort(a) < 0)
+	if (ops_sort(a) < 0 || launches_order(a) < 0)
 		return -ENOMEM;
 	vec_for_each(&a->ops, op) {
 		if (op_join(a, op) < 0)

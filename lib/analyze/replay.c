@@ -123,14 +123,14 @@ static int replay_stack(struct analysis *a, const struct record_stack *s)
 	};
 	if (fresh && vec_push(&a->stacks, stack) < 0)
 		return -ENOMEM;
-	return s->id ? hash_set(&a->stack_ids, s->id, row) : 0;
+	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }
 
 /* A number that no STACK record has defined is that of the empty stack. */
 static uint32_t stack_row(const struct analysis *a, uint32_t id)
 {
-	const uint64_t *row = id ? hash_get(&a->stack_ids, id) : NULL;
-	return row ? (uint32_t)*row : 0;
+	uint32_t row = 0;
+	return id && idmap_get(&a->stack_ids, id, &row) ? row : 0;
 }
 
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
@@ -332,6 +332,14 @@ static int replay_launch_detail(struct analysis *a, const struct record_launch *
 	};
 	memcpy(d.grid, l->grid, sizeof(d.grid));
 	memcpy(d.block, l->block, sizeof(d.block));
+	/* Mostly it is that of the launch before. */
+	if (a->launches.len) {
+		uint32_t last = vec_last(&a->launches)->detail;
+		if (!memcmp(strtab_get(&a->detail_blobs, last).data, &d, sizeof(d))) {
+			*ret = last;
+			return 0;
+		}
+	}
 	return strtab_intern(&a->detail_blobs, &d, sizeof(d), ret, NULL);
 }
 
@@ -354,12 +362,6 @@ static int replay_launch(struct analysis *a, const struct record_launch *l)
 	    thread_site(a, row.thread, stack, kind, &row.site) < 0 ||
 	    replay_launch_detail(a, l, &row.detail) < 0)
 		return -ENOMEM;
-	if (row.correlation) {
-		if (hash_get(&a->launch_of, row.correlation))
-			a->odd.correlations_reused++;
-		else if (hash_set(&a->launch_of, row.correlation, a->launches.len) < 0)
-			return -ENOMEM;
-	}
 	return vec_push(&a->launches, row);
 }
 

@@ -78,7 +78,6 @@ static void sum_steps(struct summing *x, const struct window *w)
 
 static int sum_devices(struct summing *x)
 {
-	CLEANUP(account_free) struct account *acc = NULL;
 	struct window given = { x->f->begin_ns, x->f->end_ns, WINDOW_GIVEN };
 	struct account_sink sink = { .data = x, .charge = sum_charge };
 	struct analysis *a = x->a;
@@ -86,7 +85,8 @@ static int sum_devices(struct summing *x)
 	if (!a->has_timeline)
 		return 0;
 	x->s->devices = calloc(a->devices.len, sizeof(*x->s->devices));
-	if (!x->s->devices || account_new(&acc, a) < 0)
+	struct account *acc = account_of(a);
+	if (!x->s->devices || !acc)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < a->devices.len; d++) {
 		struct account_totals totals;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analyze/analyze.h"
+#include "analyze/idmap.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
@@ -19,7 +20,7 @@
 /* Rows of any struct, found by the capture's number. Works with the vec_* macros. */
 #define TABLE(type)               \
 	struct {                  \
-		struct hash rows; \
+		struct idmap ids; \
 		type *data;       \
 		size_t len, cap;  \
 	}
@@ -27,16 +28,13 @@
 /* The row of @id in *@ret_row, made when it is new: 0 or -ENOMEM. */
 #define table_row(t, id, ret_row)                                                     \
 	({                                                                            \
-		uint64_t id_ = (id);                                                  \
-		uint64_t *slot_ = id_ ? hash_get(&(t)->rows, id_) : NULL;             \
+		uint32_t id_ = (id);                                                  \
 		int rc_ = 0;                                                          \
 		if (!id_) {                                                           \
 			*(ret_row) = 0;                                               \
-		} else if (slot_) {                                                   \
-			*(ret_row) = (uint32_t)*slot_;                                \
-		} else {                                                              \
+		} else if (!idmap_get(&(t)->ids, id_, (ret_row))) {                   \
 			*(ret_row) = (uint32_t)(t)->len;                              \
-			rc_ = hash_set(&(t)->rows, id_, (t)->len);                    \
+			rc_ = idmap_set(&(t)->ids, id_, *(ret_row));                  \
 			rc_ = rc_ ? rc_ : vec_push(t, (__typeof__(*(t)->data)){ 0 }); \
 		}                                                                     \
 		rc_;                                                                  \
@@ -44,7 +42,7 @@
 
 #define table_release(t)                  \
 	do {                              \
-		hash_release(&(t)->rows); \
+		idmap_release(&(t)->ids); \
 		vec_release(t);           \
 	} while (0)
 
@@ -173,8 +171,8 @@ struct launch {
 	uint32_t site;
 	uint32_t kernel; /* row */
 	uint32_t name;   /* the reader's text until analysis_join() */
-	uint32_t detail;
-	uint32_t ops; /* how many dispatches and copies it caused */
+	uint32_t detail; /* in `detail_blobs` */
+	uint32_t ops;    /* how many dispatches and copies it caused */
 	uint16_t kind, flags;
 };
 
@@ -242,7 +240,7 @@ struct analysis {
 
 	struct strtab stack_blobs;
 	VEC(struct stack) stacks; /* same numbers as in stack_blobs */
-	struct hash stack_ids;    /* the capture's number -> stack */
+	struct idmap stack_ids;   /* the capture's number -> stack */
 	struct strtab site_blobs;
 	VEC(struct site) sites; /* same numbers */
 	struct strtab place_blobs;
@@ -262,14 +260,18 @@ struct analysis {
 	VEC(struct blocked) blocked;
 	VEC(struct device_sample) device_samples;
 	VEC(struct launch) launches;
-	struct hash launch_of; /* correlation -> launch */
-	VEC(struct op) ops;    /* after analysis_join(): by start */
+	uint32_t *launch_order; /* by correlation; NULL: as they are */
+	VEC(struct op) ops;     /* after analysis_join(): by start */
 	VEC(struct sync) syncs;
 	VEC(struct mark) marks;
 	VEC(struct step) steps; /* by begin */
 	VEC(struct record_counter) counters;
 	VEC(struct lost) lost;
 	struct oddities odd;
+
+	/* What several questions need, made for the first of them. */
+	struct work_index *work_index;
+	struct account *account;
 };
 
 /* Times beyond this are nonsense; below it, sums and products of a few of them stay in range. */
@@ -298,6 +300,8 @@ int analysis_op_site(struct analysis *a, const struct op *op, uint32_t *ret);
  * launches, ops and places the name of their kernel. 0 or -ENOMEM.
  */
 int analysis_join(struct analysis *a);
+/* The launch with this correlation id, the first one where there are several; NULL: none. */
+const struct launch *analysis_launch(const struct analysis *a, uint64_t correlation);
 /* Number of a kernel's or a piece of work's name, as the capture writes it. 0 or -ENOMEM. */
 int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret);
 
