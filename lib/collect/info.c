@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -134,10 +135,43 @@ int info_clock(struct session *s)
 	return capture_writer_put(s->writer, &rec);
 }
 
+/* What walking stacks by tables took, and which files it had to do without. */
+static int put_unwinding(struct session *s)
+{
+	const char *why;
+	char text[128];
+	int rc;
+
+	if (!s->unwinder)
+		return 0;
+	struct unwinder_stats stats = unwinder_stats(s->unwinder);
+	snprintf(text, sizeof(text), "%u tables, %.1f MB, %.0f ms", stats.tables,
+		 (double)stats.table_bytes / 1e6, (double)stats.build_ns / 1e6);
+	rc = info_put(s, "unwind.tables", text);
+	if (rc >= 0 && stats.copies) {
+		snprintf(text, sizeof(text), "%" PRIu64 ", %.0f ms", stats.copies,
+			 (double)stats.copies_ns / 1e6);
+		rc = info_put(s, "unwind.copies", text);
+	}
+	if (rc >= 0 && stats.refused + stats.refused_spaces) {
+		snprintf(text, sizeof(text),
+			 "no room for %u files and %" PRIu64 " processes: stacks go on there by "
+			 "copies",
+			 stats.refused, stats.refused_spaces);
+		rc = info_put(s, "missing.unwind-tables", text);
+	}
+	for (size_t i = 0; rc >= 0 && (why = unwinder_unreadable(s->unwinder, i)); i++)
+		rc = info_put(s, "missing.unwind-table", why);
+	return rc;
+}
+
 int info_end(struct session *s, const struct session_result *result)
 {
 	struct record rec = { .type = RECORD_END };
 
+	int rc = put_unwinding(s);
+	if (rc < 0)
+		return rc;
 	rec.end = (struct record_end){
 		.time_ns = session_now(),
 		.samples = result->samples,

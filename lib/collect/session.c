@@ -52,7 +52,7 @@ static int open_kernel_side(struct session *s, struct err *err)
 	    (rc = intake_open_ring(s, err)) < 0 || (rc = sideband_open(&s->sideband, err)) < 0)
 		return rc;
 	if (s->opt.stacks == SESSION_STACKS_TABLE &&
-	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, err)) < 0)
+	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, s->worker, err)) < 0)
 		return rc;
 	s->samples.unwinder = s->unwinder;
 	return sampler_open(&s->sampler, s->opt.event, frequency, err);

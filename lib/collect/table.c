@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "collect/object.h"
+#include "worker/unwind.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -53,11 +54,12 @@ int map_in_map_update(int outer, const uint32_t *numbers, const int *fds, size_t
 	return 0;
 }
 
-int tables_init(struct tables *t, int outer, uint32_t limit)
+int tables_init(struct tables *t, int outer, uint32_t limit, struct worker *worker)
 {
 	memset(t, 0, sizeof(*t));
 	t->outer = outer;
 	t->limit = limit;
+	t->worker = worker;
 	t->bytes_max = TABLES_BYTES_MAX;
 	return vec_push(&t->list, (struct table){ 0 });
 }
@@ -73,6 +75,8 @@ void tables_release(struct tables *t)
 {
 	vec_for_each(&t->list, table)
 		table_unmap(table);
+	for (size_t i = 0; i < TABLES_UNREADABLE_MAX; i++)
+		free(t->unreadable[i]);
 	vec_for_each(&t->fresh_fds, fd)
 		close(*fd);
 	vec_release(&t->list);
@@ -148,13 +152,33 @@ static int number_free(struct tables *t, uint32_t *ret)
 	return 0;
 }
 
-static int build_rows(const struct object *object, struct unwind_table *ret, struct err *err)
+/* The rows of a file: from the worker, in its memory, or made here. */
+struct rows {
+	struct worker_table theirs;
+	struct unwind_table ours;
+	const struct unwind_table *table;
+};
+
+static void rows_release(struct rows *r)
+{
+	worker_table_release(&r->theirs);
+	unwind_table_release(&r->ours);
+}
+DEFINE_CLEANUP_EMBEDDED(rows_release, struct rows)
+
+static int rows_read(struct tables *t, const struct object *object, struct rows *ret,
+		     struct err *err)
 {
 	/* Not object->elf: the sections read would stay in memory with it. */
 	CLEANUP(elf_close) struct elf_file *elf = NULL;
 
+	if (t->worker) {
+		ret->table = &ret->theirs.rows;
+		return worker_unwind_table(t->worker, object->fd, object->path, &ret->theirs, err);
+	}
+	ret->table = &ret->ours;
 	int rc = elf_open_fd(&elf, object->fd, object->path, 0, err);
-	return rc < 0 ? rc : unwind_table_build(elf, ret, NULL, err);
+	return rc < 0 ? rc : unwind_table_build(elf, &ret->ours, NULL, err);
 }
 
 /* Into a BPF map. */
@@ -181,20 +205,30 @@ static int table_share(struct tables *t, struct table *table, const struct unwin
 	return 0;
 }
 
+/* A file that is broken, or made to be, is named. */
+static void note_unreadable(struct tables *t, const char *text)
+{
+	if (t->unreadable_count < TABLES_UNREADABLE_MAX)
+		t->unreadable[t->unreadable_count] = strdup(text);
+	t->unreadable_count++;
+}
+
 static int table_make(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret)
 {
-	CLEANUP(unwind_table_release) struct unwind_table rows = { 0 };
+	CLEANUP(rows_release) struct rows rows = { 0 };
 	uint32_t number;
 	struct err err;
 
 	*ret = 0;
-	int rc = build_rows(object, &rows, &err);
+	int rc = rows_read(t, object, &rows, &err);
 	if (rc < 0) {
 		log_debug("%s", err.text);
 		t->failed++;
+		if (rc != -ENOENT && rc != -ENOTSUP)
+			note_unreadable(t, err.text);
 		return rc == -ENOMEM ? rc : 0;
 	}
-	while (t->bytes + unwind_table_bytes(&rows) > t->bytes_max) {
+	while (t->bytes + unwind_table_bytes(rows.table) > t->bytes_max) {
 		if (evict(t, now_ns))
 			continue;
 		log_debug("no room for the unwind table of '%s'", object->path);
@@ -210,7 +244,7 @@ static int table_make(struct tables *t, const struct object *object, uint64_t no
 		t->refused++;
 		return 0;
 	}
-	rc = table_share(t, &t->list.data[number], &rows, number);
+	rc = table_share(t, &t->list.data[number], rows.table, number);
 	if (rc < 0) {
 		log_debug("unwind table of '%s': %s", object->path, strerror(-rc));
 		t->failed++;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct object;
+struct worker;
 
 /*
  * Memory for all tables: a PyTorch process needs 45 MB, so this is room for a machine full of
@@ -26,6 +27,9 @@ struct object;
  * been told of. */
 #define TABLE_REST_NS 2000000000ull
 
+/* As many are named to the user; the rest is counted. */
+#define TABLES_UNREADABLE_MAX 4
+
 struct table {
 	const struct object *object;
 	struct unwind_table rows; /* in memory shared with the kernel; no rows: there is no table */
@@ -36,6 +40,9 @@ struct table {
 
 struct tables {
 	int outer; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: number -> cells */
+	/* Who reads the files; NULL: nobody could be started, and we do it ourselves. The builder is
+	 * made for hostile files and fuzzed; stacks without it would be no stacks at all. */
+	struct worker *worker;
 	uint32_t limit;
 	uint64_t bytes, bytes_max;
 	VEC(struct table) list; /* by number; 0 is not used */
@@ -45,11 +52,15 @@ struct tables {
 	VEC(int) fresh_fds;
 	uint64_t build_ns;      /* time that making them took */
 	uint32_t built, failed; /* files with a table and without */
+	/* Files that could not be read, as against those without unwind information: the first few, as
+	 * sentences; malloc'ed. */
+	char *unreadable[TABLES_UNREADABLE_MAX];
+	uint32_t unreadable_count;
 	uint32_t evicted, refused;
 };
 
-/* @outer is borrowed and has room for @limit tables. */
-int tables_init(struct tables *t, int outer, uint32_t limit);
+/* @outer has room for @limit tables; it and @worker are borrowed. */
+int tables_init(struct tables *t, int outer, uint32_t limit, struct worker *worker);
 void tables_release(struct tables *t);
 
 /* The number of @object's table, made now if need be; 0: it has none. Negative: no memory. */

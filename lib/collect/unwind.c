@@ -24,7 +24,7 @@
 #define SPACE_MAPPINGS_MAX 65530u
 
 int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
-		  struct err *err)
+		  struct worker *worker, struct err *err)
 {
 	CLEANUP(unwinder_close) struct unwinder *u = calloc(1, sizeof(*u));
 	struct recorder_bpf *skeleton = programs->skeleton;
@@ -37,7 +37,7 @@ int unwinder_open(struct unwinder **ret, const struct programs *programs, struct
 	u->processes_fd = bpf_map__fd(skeleton->maps.unwind_processes);
 	u->spaces_limit = bpf_map__max_entries(skeleton->maps.unwind_spaces);
 	if (tables_init(&u->tables, bpf_map__fd(skeleton->maps.unwind_tables),
-			bpf_map__max_entries(skeleton->maps.unwind_tables)) < 0 ||
+			bpf_map__max_entries(skeleton->maps.unwind_tables), worker) < 0 ||
 	    vec_push(&u->spaces, (struct space){ 0 }) < 0)
 		return err_set(err, -ENOMEM, "no memory for unwind tables");
 	*ret = TAKE(u);
@@ -355,4 +355,9 @@ struct unwinder_stats unwinder_stats(const struct unwinder *u)
 	for (size_t i = 1; i < u->spaces.len; i++)
 		stats.spaces += u->spaces.data[i].users > 0;
 	return stats;
+}
+
+const char *unwinder_unreadable(const struct unwinder *u, size_t i)
+{
+	return i < TABLES_UNREADABLE_MAX ? u->tables.unreadable[i] : NULL;
 }

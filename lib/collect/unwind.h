@@ -16,10 +16,11 @@
 struct objects;
 struct programs;
 struct unwinder;
+struct worker;
 
-/* All borrowed. */
+/* All borrowed; @worker may be NULL. */
 int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
-		  struct err *err);
+		  struct worker *worker, struct err *err);
 void unwinder_close(struct unwinder *u);
 DEFINE_CLEANUP(unwinder_close, struct unwinder *)
 
@@ -52,3 +53,5 @@ struct unwinder_stats {
 	uint64_t copies, copies_ns; /* gone on with, and the time that took */
 };
 struct unwinder_stats unwinder_stats(const struct unwinder *u);
+/* Why the @i-th file that could not be read could not; NULL: there are no more that are named. */
+const char *unwinder_unreadable(const struct unwinder *u, size_t i);

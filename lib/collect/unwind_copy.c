@@ -2,13 +2,16 @@
 /* The part of the unwinder that works on copies. */
 #include "collect/unwind_internal.h"
 
+#include "base/log.h"
 #include "bpf/events.h"
 #include "capture/record.h"
 #include "collect/mapping.h"
 #include "collect/object.h"
 #include "unwind/copy.h"
+#include "worker/unwind.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* The address space as it was at the time of the event. */
@@ -45,6 +48,36 @@ static int space_of(struct unwinder *u, const struct mappings *mappings, uint64_
 	*ret = (struct unwind_space){ u->copy_mappings.data, u->copy_mappings.len,
 				      u->copy_objects.data, u->copy_objects.len };
 	return 0;
+}
+
+static int open_object(void *data, uint32_t number)
+{
+	const struct tables *tables = data;
+	const struct table *table = table_at(tables, number);
+	int fd = table->object ? fcntl(table->object->fd, F_DUPFD_CLOEXEC, 3) : -EBADF;
+
+	return fd == -1 ? -errno : fd;
+}
+
+/* libunwind is not made for hostile files: the worker has it, and without one nobody. */
+static int walk_odd(void *data, const struct unwind_space *space, const struct unwind_copy *copy,
+		    struct unwind_frame *frames, size_t max)
+{
+	struct unwinder *u = data;
+	const struct worker_unwind_ask ask = {
+		.space = space,
+		.copy = copy,
+		.open = open_object,
+		.data = &u->tables,
+	};
+	struct err err;
+
+	if (!u->tables.worker)
+		return -ENOSYS;
+	int rc = worker_unwind_frames(u->tables.worker, &ask, frames, max, &err);
+	if (rc < 0)
+		log_debug("%s", err.text);
+	return rc;
 }
 
 static uint8_t cause_of(enum unwind_result end, uint8_t before)
@@ -92,8 +125,13 @@ int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
 	*ret = *stack;
 	ret->skip = 0;
 	memcpy(ret->ips, &stack->ips[stack->skip], count * sizeof(*ret->ips));
-	unwind_copy_walk(&space, &copy, (uint64_t *)&ret->ips[count], u->frames_max - count,
-			 &walked);
+	const struct unwind_copy_walk walk = {
+		.ips = (uint64_t *)&ret->ips[count],
+		.max = u->frames_max - count,
+		.odd = walk_odd,
+		.data = u,
+	};
+	unwind_copy_walk(&space, &copy, &walk, &walked);
 	if (walked.count)
 		ret->flags |= walked.used_scan ? EVENT_STACK_BY_SCAN : EVENT_STACK_BY_COPY;
 	if (walked.end == UNWIND_ROOT)

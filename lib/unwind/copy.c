@@ -160,40 +160,57 @@ static bool is_jit(const struct walker *w)
 	return mapping && !mapping->table && mapping->pages == UNWIND_NO_TABLE_JIT;
 }
 
-void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
-		      uint64_t *ips, size_t max, struct unwind_walked *ret)
+/*
+ * Past a frame whose rule a row cannot say. libunwind has walked from the innermost frame: what it
+ * found behind the one that we are at is the caller. Not across the place where it lost its way
+ * before, as then it would have ended there.
+ */
+static bool step_odd(struct walker *w, const struct unwind_frame *frames, size_t count)
 {
-	CLEANUP(unwind_odd_free) struct unwind_odd *odd = NULL;
+	for (size_t i = 0; i + 1 < count; i++) {
+		const struct unwind_frame *next = &frames[i + 1];
+		if (frames[i].pc != w->state.pc || frames[i].sp != w->state.sp)
+			continue;
+		if (next->sp <= w->state.sp || !next->pc)
+			return false;
+		w->state = (struct unwind_state){
+			.pc = next->pc, .sp = next->sp, .fp = next->fp, .has_fp = 1, .is_return = 1
+		};
+		w->ips[w->count++] = next->pc;
+		return true;
+	}
+	return false;
+}
+
+void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
+		      const struct unwind_copy_walk *walk, struct unwind_walked *ret)
+{
+	struct unwind_frame odd[UNWIND_ODD_FRAMES];
+	int odd_count = -1;
 	struct walker w = {
 		.space = space,
 		.copy = copy,
 		.access = { access_read, access_reg, (void *)(uintptr_t)copy },
 		.state = copy->state,
-		.ips = ips,
-		.max = max,
+		.ips = walk->ips,
+		.max = walk->max,
 	};
-	enum unwind_result rc;
+	enum unwind_result rc = walk_rows(&w);
 
 	*ret = (struct unwind_walked){ 0 };
-	for (;;) {
-		rc = walk_rows(&w);
-		if (rc == UNWIND_UNSUPPORTED && !ret->used_scan && w.count < max) {
-			rc = unwind_odd_step(&odd, space, copy, &w.state);
-			if (rc == UNWIND_OK) {
-				ret->used_libunwind = true;
-				w.ips[w.count++] = w.state.pc;
-				continue;
-			}
-		}
-		if (rc == UNWIND_ROOT || rc == UNWIND_OK || rc == UNWIND_UNREADABLE ||
-		    ret->used_scan)
+	while (rc == UNWIND_UNSUPPORTED && walk->odd && copy->regs && w.count < w.max) {
+		if (odd_count < 0)
+			odd_count = walk->odd(walk->data, space, copy, odd, ARRAY_SIZE(odd));
+		if (odd_count < 0 || !step_odd(&w, odd, (size_t)odd_count))
 			break;
+		ret->used_libunwind = true;
+		rc = walk_rows(&w);
+	}
+	if (rc != UNWIND_ROOT && rc != UNWIND_OK && rc != UNWIND_UNREADABLE) {
 		size_t before = w.count;
 		enum unwind_result scanned = scan(&w, is_jit(&w));
 		ret->used_scan = w.count > before;
-		if (ret->used_scan)
-			rc = scanned;
-		break;
+		rc = ret->used_scan ? scanned : rc;
 	}
 	ret->count = w.count;
 	ret->end = rc;

@@ -17,6 +17,23 @@ struct unwind_copy {
 	struct span stack;
 };
 
+struct unwind_frame {
+	uint64_t pc, sp, fp;
+};
+
+/*
+ * What libunwind makes of the copied stack: up to @max frames from the innermost on, which is the
+ * first. The number of frames, or negative for none. It is not made for hostile files: where it runs
+ * in the recorder's place is for the caller to say.
+ */
+typedef int (*unwind_odd_fn)(void *data, const struct unwind_space *space,
+			     const struct unwind_copy *copy, struct unwind_frame *frames,
+			     size_t max);
+
+/* How many of its frames are looked at: rules that a row cannot say are near the innermost frame, or
+ * the copy does not reach them. */
+#define UNWIND_ODD_FRAMES 256
+
 struct unwind_walked {
 	size_t count;           /* frames added */
 	enum unwind_result end; /* UNWIND_ROOT: the thread's first function; else why not */
@@ -24,19 +41,28 @@ struct unwind_walked {
 	bool used_scan; /* frames from one on were looked for, not told */
 };
 
-/* Callers of the frame reached, innermost first, into @ips. */
-void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
-		      uint64_t *ips, size_t max, struct unwind_walked *ret);
+/* Where the walked frames go, and who is asked for odd ones (NULL: nobody). */
+struct unwind_copy_walk {
+	uint64_t *ips;
+	size_t max;
+	unwind_odd_fn odd;
+	void *data;
+};
 
-/*
- * libunwind.c: one step with libunwind, from the frame in @state, which a walk from the innermost
- * frame must come by. UNWIND_OK, or UNWIND_UNSUPPORTED with @state as before.
- */
-struct unwind_odd;
-enum unwind_result unwind_odd_step(struct unwind_odd **odd, const struct unwind_space *space,
-				   const struct unwind_copy *copy, struct unwind_state *state);
-void unwind_odd_free(struct unwind_odd *odd);
-DEFINE_CLEANUP(unwind_odd_free, struct unwind_odd *)
+/* Callers of the frame reached, innermost first, into @walk->ips. */
+void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
+		      const struct unwind_copy_walk *walk, struct unwind_walked *ret);
+
+/* Opens the file of object @number when it is wanted; NULL: cannot. */
+struct unwind_elves {
+	struct elf_file *(*get)(void *data, uint32_t number);
+	void *data;
+};
+
+/* libunwind.c: the way to do it here and now. @data: NULL, or struct unwind_elves for objects without
+ * their file. */
+int unwind_libunwind_walk(void *data, const struct unwind_space *space,
+			  const struct unwind_copy *copy, struct unwind_frame *frames, size_t max);
 
 /* A word of the copied stack; nonzero: it is not in it. */
 int unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *ret);

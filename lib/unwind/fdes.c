@@ -85,14 +85,14 @@ static int fdes_walk(struct unwind_fdes *fdes, const struct unwind_image *image,
 		if (e.is_terminator || e.is_cie)
 			continue;
 		const struct cfi_cie *cie = cie_cache_get(cache, s, e.cie);
+		if (cache->work_bytes > cie_cache_limit(image))
+			return err_set(err, -E2BIG, "too many CIEs in '%s'", elf_name(image->elf));
 		where = e.body;
 		if (!cie || cfi_pointer_read(s, cie->pointer_encoding, &where, &start) < 0)
 			continue;
 		/* Functions that the linker threw away keep their debug information, at 0. */
 		if (!s->is_eh && !start)
 			continue;
-		if (cache->work_bytes > cie_cache_limit(image))
-			return err_set(err, -E2BIG, "too many CIEs in '%s'", elf_name(image->elf));
 		int rc = fdes_add(fdes, image, start, at, s->is_eh ? 0 : UNWIND_FDE_DEBUG, err);
 		if (rc < 0)
 			return rc;

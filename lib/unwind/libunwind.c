@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libunwind, for the rules that a row cannot say. It tracks all registers, so it has to walk from the
- * innermost frame; all it reads comes from the copy and from the objects' files.
+ * innermost frame; all it reads comes from the copy and from the objects' files. What it guesses where
+ * there is no unwind information is no better than what we would look for, so it ends there.
  */
 #include "unwind/copy.h"
 
@@ -15,33 +16,30 @@ extern int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
 
-/* Steps from the innermost frame to the one wanted; what is deeper is left alone. */
-#define ODD_STEPS_MAX 256u
-
-struct unwind_odd {
+/* What the accessors work on. */
+struct subject {
 	const struct unwind_space *space;
 	const struct unwind_copy *copy;
 	/* Whose call frame information is being read: found for the frame that libunwind is at. */
 	const struct unwind_mapping *mapping;
 	const struct unwind_object *object;
-	unw_addr_space_t as;
-	unw_cursor_t cursor;
-	unsigned steps;
+	struct elf_file *elf;
+	const struct unwind_elves *elves;
+	bool is_lost; /* no unwind information for the frame that was stepped from */
 };
 
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
-	const struct unwind_odd *odd = arg;
+	const struct subject *s = arg;
 	uint64_t word;
 
 	(void)as;
 	if (write)
 		return -UNW_EINVAL;
-	if (unwind_copy_word(odd->copy, address, &word) < 0 &&
-	    (!odd->object ||
-	     elf_read_vaddr(odd->object->elf,
-			    unwind_object_address(odd->object, odd->mapping, address), &word,
+	if (unwind_copy_word(s->copy, address, &word) < 0 &&
+	    (!s->elf ||
+	     elf_read_vaddr(s->elf, unwind_object_address(s->object, s->mapping, address), &word,
 			    sizeof(word)) < 0))
 		return -UNW_EINVAL;
 	*value = word;
@@ -52,12 +50,12 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
 		      void *arg)
 {
-	const struct unwind_odd *odd = arg;
+	const struct subject *s = arg;
 
 	(void)as;
 	if (write || reg < 0 || reg >= UNWIND_REG_COUNT)
 		return -UNW_EBADREG;
-	*value = odd->copy->regs[reg];
+	*value = s->copy->regs[reg];
 	return 0;
 }
 
@@ -118,29 +116,37 @@ static int search_table(struct elf_file *elf, uint64_t *ret_address, uint32_t *r
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int need,
 			  void *arg)
 {
-	struct unwind_odd *odd = arg;
-	const struct unwind_mapping *mapping = unwind_space_find(odd->space, ip);
-	const struct unwind_object *object = unwind_space_object(odd->space, mapping);
+	struct subject *s = arg;
+	const struct unwind_mapping *mapping = unwind_space_find(s->space, ip);
+	const struct unwind_object *object = unwind_space_object(s->space, mapping);
 	unw_dyn_info_t table = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
+	struct elf_file *elf = object ? object->elf : NULL;
 	uint64_t address;
 	uint32_t count;
 
-	if (!object || !object->elf || search_table(object->elf, &address, &count) < 0)
+	if (object && !elf && s->elves)
+		elf = s->elves->get(s->elves->data, mapping->table);
+	if (!elf || search_table(elf, &address, &count) < 0) {
+		s->is_lost = true;
 		return -UNW_ENOINFO;
-	odd->mapping = mapping;
-	odd->object = object;
+	}
+	s->mapping = mapping;
+	s->object = object;
+	s->elf = elf;
 	table.start_ip = mapping->start;
 	table.end_ip = mapping->end;
 	table.u.rti.segbase = address - object->table->base + mapping->base;
 	table.u.rti.table_data = table.u.rti.segbase + 12;
 	table.u.rti.table_len = (unw_word_t)count * 8 / sizeof(unw_word_t);
-	return _Ux86_64_dwarf_search_unwind_table(as, ip, &table, info, need, arg);
+	int rc = _Ux86_64_dwarf_search_unwind_table(as, ip, &table, info, need, arg);
+	s->is_lost |= rc < 0;
+	return rc;
 }
 
-static int odd_new(struct unwind_odd **ret, const struct unwind_space *space,
-		   const struct unwind_copy *copy)
+int unwind_libunwind_walk(void *data, const struct unwind_space *space,
+			  const struct unwind_copy *copy, struct unwind_frame *frames, size_t max)
 {
-	static unw_accessors_t accessors = {
+	unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info,
 		.put_unwind_info = put_unwind_info,
 		.get_dyn_info_list_addr = get_dyn_info_list_addr,
@@ -150,51 +156,23 @@ static int odd_new(struct unwind_odd **ret, const struct unwind_space *space,
 		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
-	CLEANUP(unwind_odd_free) struct unwind_odd *odd = calloc(1, sizeof(*odd));
+	struct subject s = { .space = space, .copy = copy, .elves = data };
+	unw_addr_space_t as = unw_create_addr_space(&accessors, 0);
+	unw_cursor_t cursor;
+	size_t count = 0;
 
-	if (!odd)
+	if (!as)
 		return -1;
-	odd->space = space;
-	odd->copy = copy;
-	odd->as = unw_create_addr_space(&accessors, 0);
-	if (!odd->as || unw_init_remote(&odd->cursor, odd->as, odd) < 0)
-		return -1;
-	*ret = TAKE(odd);
-	return 0;
-}
-
-void unwind_odd_free(struct unwind_odd *odd)
-{
-	if (!odd)
-		return;
-	if (odd->as)
-		unw_destroy_addr_space(odd->as);
-	free(odd);
-}
-
-static bool odd_is_at(struct unwind_odd *odd, const struct unwind_state *state)
-{
-	unw_word_t ip = 0, sp = 0;
-
-	return unw_get_reg(&odd->cursor, UNW_REG_IP, &ip) == 0 && ip == state->pc &&
-	       unw_get_reg(&odd->cursor, UNW_REG_SP, &sp) == 0 && sp == state->sp;
-}
-
-enum unwind_result unwind_odd_step(struct unwind_odd **odd, const struct unwind_space *space,
-				   const struct unwind_copy *copy, struct unwind_state *state)
-{
-	unw_word_t ip, sp, fp;
-
-	if (!copy->regs || (!*odd && odd_new(odd, space, copy) < 0))
-		return UNWIND_UNSUPPORTED;
-	while (!odd_is_at(*odd, state)) {
-		if ((*odd)->steps++ == ODD_STEPS_MAX || unw_step(&(*odd)->cursor) <= 0)
-			return UNWIND_UNSUPPORTED;
+	if (copy->regs && unw_init_remote(&cursor, as, &s) == 0) {
+		do {
+			unw_word_t pc, sp, fp;
+			if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 ||
+			    unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0 ||
+			    unw_get_reg(&cursor, UNW_X86_64_RBP, &fp) < 0 || !pc)
+				break;
+			frames[count++] = (struct unwind_frame){ pc, sp, fp };
+		} while (count < max && unw_step(&cursor) > 0 && !s.is_lost);
 	}
-	if (unw_step(&(*odd)->cursor) <= 0 || unw_get_reg(&(*odd)->cursor, UNW_REG_IP, &ip) < 0 ||
-	    unw_get_reg(&(*odd)->cursor, UNW_REG_SP, &sp) < 0 ||
-	    unw_get_reg(&(*odd)->cursor, UNW_X86_64_RBP, &fp) < 0 || sp <= state->sp)
-		return UNWIND_UNSUPPORTED;
-	*state = (struct unwind_state){ .pc = ip, .sp = sp, .fp = fp, .has_fp = 1, .is_return = 1 };
-	return UNWIND_OK;
+	unw_destroy_addr_space(as);
+	return (int)count;
 }

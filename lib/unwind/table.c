@@ -109,13 +109,13 @@ static int builder_add(struct builder *b, const struct unwind_fde *ref)
 	if (cfi_entry_read(s, offset, &e) < 0 || e.is_cie || e.is_terminator)
 		return 1;
 	cie = cie_cache_get(b->cies, s, e.cie);
-	if (!cie || cfi_fde_read(s, &e, cie, &fde) < 0 ||
-	    fde.start != b->image->text + ref->start || !fde.size)
-		return 1;
 	b->cies->work_bytes += e.end - offset;
 	if (b->cies->work_bytes > cie_cache_limit(b->image))
 		return err_set(b->err, -E2BIG, "call frame information of '%s' overlaps itself",
 			       elf_name(b->image->elf));
+	if (!cie || cfi_fde_read(s, &e, cie, &fde) < 0 ||
+	    fde.start != b->image->text + ref->start || !fde.size)
+		return 1;
 	if (fde.start < b->code || fde.start >= b->code_end) {
 		b->code = fde.start;
 		b->code_end = unwind_image_code_end(b->image, fde.start);

@@ -10,6 +10,8 @@
 
 static const struct worker_op ops[WORKER_OP_COUNT] = {
 	[WORKER_OP_SYMBOLIZE] = { "symbolize", worker_symbolize_job },
+	[WORKER_OP_UNWIND_TABLE] = { "unwind table", worker_unwind_table_job },
+	[WORKER_OP_UNWIND_FRAMES] = { "unwind frames", worker_unwind_frames_job },
 };
 
 int worker_job_input(const struct worker_job *job, size_t max, void **ret, size_t *ret_size,

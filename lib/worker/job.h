@@ -12,6 +12,8 @@
 
 enum worker_op_number {
 	WORKER_OP_SYMBOLIZE,
+	WORKER_OP_UNWIND_TABLE,
+	WORKER_OP_UNWIND_FRAMES,
 	WORKER_OP_COUNT,
 	WORKER_OP_TEST = 1000, /* from here on: those given to worker_start_with() */
 };
@@ -47,3 +49,5 @@ void worker_serve(int socket, const struct worker_op *extra, size_t extra_count)
 
 /* The ops. */
 int worker_symbolize_job(struct worker_job *job, struct err *err);
+int worker_unwind_table_job(struct worker_job *job, struct err *err);
+int worker_unwind_frames_job(struct worker_job *job, struct err *err);

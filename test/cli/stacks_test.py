@@ -4,7 +4,7 @@ return probes. What is asked for is that they reach the thread's first function.
 import os
 import re
 import shutil
-import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,7 +25,7 @@ class Capture:
 
     def __init__(self, path):
         text = run('dump', '-i', path).stdout
-        self.samples, stacks = [], {}
+        self.samples, self.info, stacks = [], [], {}
         for line in text.splitlines():
             kind, _, rest = line.partition(' ')
             if kind == 'STACK':
@@ -33,6 +33,8 @@ class Capture:
                 flags = re.search(r' flags=(\S*)', rest)
                 stacks[number] = (flags[1] if flags else '',
                                   re.findall(r'\d+:"([^"]*)"\+0x([0-9a-f]+)', rest))
+            elif kind == 'INFO':
+                self.info.append(re.search(r'key=\d+:"(.*?)" value=\d+:"(.*)"', rest).groups())
             elif kind == 'CPU_SAMPLE':
                 self.samples.append((float(re.search(r'time=([\d.]+)', rest)[1]),
                                      *stacks[re.search(r' stack=(\d+)', rest)[1]]))
@@ -66,6 +68,28 @@ def offset_of(path, symbol):
         if vaddr <= address < vaddr + size:
             return address - vaddr + start
     raise LookupError(symbol)
+
+
+def entangled(count=4000):
+    """An ELF file whose every FDE has a CIE of its own that spans all that follow: reading it as told
+    would take the square of its size."""
+    cie_bytes, names = 16 * count, b'\0.eh_frame\0.shstrtab\0'
+    frame = b''.join(struct.pack('<II5B3x', cie_bytes - 16 * i - 4, 0, 1, 0, 1, 1, 16)
+                     for i in range(count))
+    for i in range(count):
+        at = cie_bytes + 24 * i + 4
+        frame += struct.pack('<IIQQ', 20, at - 16 * i, 0x1000 + 8 * i, 8)
+    start = 0x100
+    sections = [(0, 0, 0, 0, 0, 0), (1, 1, 2, start, start, len(frame)),
+                (11, 3, 0, 0, start + len(frame), len(names))]
+    headers = start + len(frame) + len(names)
+    out = b'\x7fELF\2\1\1' + bytes(9)
+    out += struct.pack('<HHIQQQIHHHHHH', 3, 62, 1, 0, 64, headers, 0, 64, 56, 1, 64, 3, 2)
+    out += struct.pack('<IIQQQQQQ', 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 4096)
+    out = out.ljust(start, b'\0') + frame + names
+    for name, kind, flags, address, offset, size in sections:
+        out += struct.pack('<IIQQQQIIQQ', name, kind, flags, address, offset, size, 0, 0, 1, 0)
+    return out.ljust(1 << 20, b'\0')
 
 
 class Stacks(unittest.TestCase):
@@ -174,6 +198,22 @@ class Stacks(unittest.TestCase):
         the caller."""
         samples = self.with_return_probe('_ZN5small5visitEjm', 'calls')
         self.check(samples, table=85.0, rooted=95.0, count=100)
+
+    def test_malformed_file(self):
+        """One process maps a file that is made to break its reader: it is named, the rest is whole."""
+        bad = os.path.join(self.folder, 'bad.so')
+        with open(bad, 'wb') as f:
+            f.write(entangled())
+        script = ('import mmap, subprocess, sys, time\n'
+                  'f = open(sys.argv[1], "rb")\n'
+                  'm = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ | mmap.PROT_EXEC, '
+                  'flags=mmap.MAP_PRIVATE)\n'
+                  'subprocess.run(sys.argv[2:])\n')
+        capture = self.record('--', PYTHON, '-c', script, bad, STACKS, 'mixed', '3')
+        self.check(capture.settled())
+        named = [v for k, v in capture.info if k == 'missing.unwind-table']
+        self.assertEqual(len(named), 1, capture.info)
+        self.assertIn('bad.so', named[0])
 
     def test_max_stack(self):
         capture = self.record('--max-stack', '10', '--', STACKS, 'calls', '2')

@@ -221,7 +221,8 @@ static void walk_hidden(const struct unwind_space *known, const struct unwind_co
 	}
 	space.mappings = mappings;
 	space.mapping_count = count;
-	unwind_copy_walk(&space, copy, ips, FRAMES_MAX - 1, &walked);
+	const struct unwind_copy_walk walk = { ips, FRAMES_MAX - 1, NULL, NULL };
+	unwind_copy_walk(&space, copy, &walk, &walked);
 	totals->scans++;
 	totals->scans_same += walked.end == UNWIND_ROOT && walked.count == ours->count - 1 &&
 			      !memcmp(ips, ours->ips + 1, walked.count * sizeof(*ips));
@@ -257,7 +258,8 @@ static void walk_copy(struct live *live, struct stack *ours, struct totals *tota
 		.stack = span_of(bytes, size),
 	};
 	double start = now_ms();
-	unwind_copy_walk(&space, &copy, ips, FRAMES_MAX - 1, &walked);
+	const struct unwind_copy_walk walk = { ips, FRAMES_MAX - 1, unwind_libunwind_walk, NULL };
+	unwind_copy_walk(&space, &copy, &walk, &walked);
 	totals->copy_ms += now_ms() - start;
 	totals->copies++;
 	totals->odd += walked.used_libunwind;

@@ -93,7 +93,8 @@ static struct unwind_walked walk(struct world *w, uint64_t pc, size_t words, uin
 	w->regs[UNWIND_REG_RA] = pc;
 	w->regs[UNWIND_REG_SP] = STACK;
 	w->regs[UNWIND_REG_FP] = 0x1234;
-	unwind_copy_walk(&w->space, &copy, ips, 16, &walked);
+	const struct unwind_copy_walk to = { ips, 16, unwind_libunwind_walk, NULL };
+	unwind_copy_walk(&w->space, &copy, &to, &walked);
 	return walked;
 }
 
