@@ -130,7 +130,6 @@ static int walk_elf(struct images_walk *w, struct span file, struct err *err)
 	if (w->count)
 		return 0;
 	/* No container: the file itself, if it can be opened, is the image. */
-	w->bytes.images = file.size;
 	return images_emit(w, &(struct device_image){
 				      .kind = IMAGE_ELF,
 				      .target = "",

@@ -11,6 +11,7 @@
 static const struct device_ops *const formats[] = {
 	&device_pocl,
 	&device_amdgpu,
+	&device_cubin,
 
 };
 

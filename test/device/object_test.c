@@ -156,6 +156,151 @@ static void test_bundle(void **state)
 	assert_int_equal(bytes.unknown, 0);
 }
 
+/* From `ptxas -v` of CUDA 13 and `readelf -s`. */
+static void test_cubin(void **state)
+{
+	CLEANUP_FREE char *data = NULL, *old = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("tile-sm_90.cubin", &data, 0);
+	CLEANUP(device_close) struct device_object *o75 = open_fixture("tile-sm_75.cubin", &old, 0);
+	static const char kernel[] = "_Z12tile_productiPKfS0_Pf";
+	struct device_place p;
+	size_t index;
+
+	(void)state;
+	assert_string_equal(device_arch(o), "sm_90");
+	assert_string_equal(device_arch(o75), "sm_75");
+	assert_int_equal(device_function_count(o), 5);
+	assert_int_equal(device_function_find(o, kernel, &index), 0);
+	assert_int_equal(device_function_get(o, index)->facts.registers, 31);
+	assert_int_equal(device_function_get(o, index)->facts.shared_bytes, 2048);
+	assert_int_equal(device_function_get(o, index)->size, 5376);
+	assert_int_equal(device_place_count(o, index), 5376 / 16);
+	assert_int_equal(device_function_find(o75, kernel, &index), 0);
+	assert_int_equal(device_function_get(o75, index)->facts.shared_bytes, 2048);
+	/* The function in the kernel's section, which is not inlined. */
+	assert_int_equal(device_function_find(o, "_Z9slow_rootf", &index), 0);
+	const struct device_function *f = device_function_get(o, index);
+	assert_string_equal(f->kernel, kernel);
+	assert_int_equal(device_resolve(o, f->offset + 24, &p), 0);
+	assert_ptr_equal(p.function, f);
+	assert_int_equal(p.offset, f->offset + 16);
+	assert_int_equal(p.length, 16);
+	assert_string_equal(p.lines[p.line_count - 1].file + strlen(p.lines[0].file) - 7,
+			    "tile.cu");
+}
+
+/* The chain that `nvdisasm -gi` shows: two inlined functions over the kernel. */
+static void test_cubin_chain(void **state)
+{
+	CLEANUP_FREE char *data = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("tile-sm_75.cubin", &data, 0);
+	struct device_place p;
+	size_t index, deep = 0;
+
+	(void)state;
+	assert_int_equal(device_function_find(o, "_Z12tile_productiPKfS0_Pf", &index), 0);
+	int64_t count = device_place_count(o, index);
+	for (size_t i = 0; i < (size_t)count; i++) {
+		device_place_get(o, index, i, &p);
+		if (p.line_count != 3)
+			continue;
+		deep++;
+		assert_string_equal(p.lines[0].name, "_Z12tile_productiPKfS0_Pf");
+		assert_int_equal(p.lines[0].line, 37); /* sum += dot_row(...) */
+		assert_non_null(strstr(p.lines[1].name, "dot_row"));
+		assert_int_equal(p.lines[1].line, 14); /* sum = fused(...) */
+		assert_non_null(strstr(p.lines[2].name, "fused"));
+		assert_int_equal(p.lines[2].line, 7);
+	}
+	assert_true(deep >= 16); /* the loop of 16 is unrolled */
+}
+
+struct inflated {
+	struct span bytes[8];
+	uint8_t *owned[8];
+	enum image_compression compression[8];
+	size_t count;
+};
+
+static int keep_image(void *data, const struct device_image *image)
+{
+	struct inflated *all = data;
+	struct span bytes;
+	uint8_t *owned = NULL;
+	assert_true(all->count < 8);
+	assert_int_equal(device_image_inflate(image, &bytes, &owned, NULL), 0);
+	if (!owned) {
+		owned = malloc(bytes.size);
+		assert_non_null(owned);
+		memcpy(owned, bytes.data, bytes.size);
+	}
+	all->compression[all->count] = image->compression;
+	all->owned[all->count] = owned;
+	all->bytes[all->count++] = span_of(owned, bytes.size);
+	return 0;
+}
+
+/* fatbinary with LZ4, zstd and without compression, of the same code. */
+static void test_fatbin(void **state)
+{
+	static const char *const names[] = { "nested-none.fatbin", "nested-speed.fatbin",
+					     "nested-size.fatbin" };
+	static const enum image_compression expected[] = { IMAGE_STORED, IMAGE_LZ4, IMAGE_ZSTD };
+	struct inflated all[3] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		size_t size;
+		CLEANUP_FREE char *data = load(names[i], &size);
+		struct device_image_bytes b;
+		assert_int_equal(
+			device_images(span_of(data, size), names[i], keep_image, &all[i], &b, NULL),
+			0);
+		assert_int_equal(b.headers + b.images + b.padding, size);
+		assert_int_equal(b.unknown, 0);
+		assert_int_equal(all[i].count, 3); /* sm_80, sm_90, PTX */
+		for (size_t k = 0; k < 3; k++) {
+			assert_int_equal(all[i].compression[k], expected[i]);
+			/* Stored PTX is padded. */
+			size_t smaller = all[i].bytes[k].size < all[0].bytes[k].size
+						 ? all[i].bytes[k].size
+						 : all[0].bytes[k].size;
+			assert_true(all[0].bytes[k].size - smaller < 16);
+			assert_memory_equal(all[i].bytes[k].data, all[0].bytes[k].data, smaller);
+		}
+	}
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k < all[i].count; k++)
+			free(all[i].owned[k]);
+}
+
+/* Every prefix is damaged, or has less in it; none is read beyond its end. */
+static void test_prefixes(void **state)
+{
+	static const char *const names[] = { "tile-sm_75.cubin", "nested-size.fatbin",
+					     "amd.bundle" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t size;
+		CLEANUP_FREE char *data = load(names[i], &size);
+		for (size_t n = 0; n < size; n += n < 512 ? 1 : 61) {
+			CLEANUP_FREE uint8_t *exact = malloc(n ? n : 1);
+			CLEANUP(device_close) struct device_object *o = NULL;
+			assert_non_null(exact);
+			memcpy(exact, data, n);
+			struct inflated all = { 0 };
+			device_images(span_of(exact, n), "prefix", keep_image, &all, NULL, NULL);
+			for (size_t k = 0; k < all.count; k++)
+				free(all.owned[k]);
+			if (device_open(&o, span_of(exact, n), "prefix", DEVICE_NO_CHILD, NULL) ==
+			    0)
+				for (size_t k = 0; k < device_function_count(o); k++)
+					assert_true(device_place_count(o, k) >= 0);
+		}
+	}
+}
+
 static void test_foreign(void **state)
 {
 	struct device_object *o = NULL;
@@ -190,10 +335,12 @@ static void test_stalls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pocl),    cmocka_unit_test(test_no_lines),
-		cmocka_unit_test(test_no_text), cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_bundle),  cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_pocl),        cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_no_text),     cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bundle),      cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_stalls),      cmocka_unit_test(test_cubin),
+		cmocka_unit_test(test_cubin_chain), cmocka_unit_test(test_fatbin),
+		cmocka_unit_test(test_prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
