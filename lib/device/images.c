@@ -144,8 +144,16 @@ int device_images(struct span file, const char *name,
 		  struct device_image_bytes *ret_bytes, struct err *err)
 {
 	struct images_walk w = { .name = name, .fn = fn, .data = data, .err = err };
-	int rc = begins_with(file, "\177ELF", 4) ? walk_elf(&w, file, err)
-						 : walk_section(&w, file, 0);
+	int rc;
+
+	if (begins_with(file, "\177ELF", 4))
+		rc = walk_elf(&w, file, err);
+	else if (begins_with(file, "CTNI", 4)) /* device_open() says what that is */
+		rc = images_emit(
+			&w, &(struct device_image){
+				    .target = "", .name = "", .stored = file, .size = file.size });
+	else
+		rc = walk_section(&w, file, 0);
 	if (rc)
 		return rc;
 	if (!w.count)

@@ -17,6 +17,8 @@ static void open_debug(struct device_object *o, const struct linked_how *how)
 	struct span bytes = how->debug_bytes ? how->debug_bytes(o) : o->bytes;
 	if (debug_info_open_memory(&o->debug, bytes, o->name, NULL) < 0)
 		o->debug = NULL;
+	else if (how->deduces_inlined)
+		debug_info_deduce_inlined(o->debug);
 }
 
 static int add_text(struct device_object *o, const char *text, uint32_t *ret)
@@ -51,8 +53,6 @@ static int chain_at(struct device_object *o, const struct function *f, uint64_t 
 	}
 	if (!has_file)
 		return 0;
-	if (how->amend)
-		count = how->amend(o, offset, lines, count);
 	if (how->trim)
 		count = how->trim(o, f, lines, count);
 	return object_chain(o, lines, count, ret);

@@ -14,9 +14,8 @@ struct linked_how {
 		       struct chain_line *lines, size_t count);
 	/* DWARF that is not in the object's own bytes, or not at these addresses; may be NULL. */
 	struct span (*debug_bytes)(struct device_object *o);
-	/* What libdw missed at a place; may be NULL. */
-	size_t (*amend)(struct device_object *o, uint64_t offset, struct chain_line *lines,
-			size_t count);
+	/* Intel's compiler does not say where inlined functions lie. */
+	bool deduces_inlined;
 };
 
 int linked_list(struct device_object *o, size_t function, const struct linked_how *how);

@@ -12,6 +12,7 @@ static const struct device_ops *const formats[] = {
 	&device_pocl,
 	&device_amdgpu,
 	&device_cubin,
+	&device_zebin,
 
 };
 
@@ -60,6 +61,18 @@ static void sort_functions(struct device_object *o)
 	}
 }
 
+/* "CTNI" begins a program's binary; ELF type 0xff04 is the container around it that ocloc writes. */
+static bool is_patch_tokens(struct span s)
+{
+	uint16_t type = 0;
+	if (s.size >= 4 && !memcmp(s.data, "CTNI", 4))
+		return true;
+	if (s.size < 18 || memcmp(s.data, "\177ELF", 4) != 0)
+		return false;
+	memcpy(&type, s.data + 16, sizeof(type));
+	return type == 0xff04;
+}
+
 int device_open(struct device_object **ret, struct span bytes, const char *name, unsigned flags,
 		struct err *err)
 {
@@ -71,6 +84,12 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 	o->name = strdup(name);
 	if (!o->name || vec_push(&o->chains, (struct chain){ 0 }) < 0)
 		return err_set(err, -ENOMEM, "'%s'", name);
+	if (is_patch_tokens(bytes))
+		return err_set(
+			err, -ENOTSUP,
+			"'%s' is made of patch tokens, Intel's format before zebin, which is "
+			"not read; compile with 'ocloc --format zebin' or a newer driver",
+			name);
 	int rc = elf_open_memory(&o->elf, bytes, name, err);
 	if (rc < 0)
 		return rc;

@@ -108,6 +108,11 @@ void debug_info_set_alt(struct debug_info *d, struct debug_info *alt)
 	dwarf_setalt(d->dw, alt->dw);
 }
 
+void debug_info_deduce_inlined(struct debug_info *d)
+{
+	d->walk.deduces_inlined = true;
+}
+
 struct add_range {
 	struct debug_info *d;
 	uint32_t unit;

@@ -38,6 +38,13 @@ DEFINE_CLEANUP(debug_info_close, struct debug_info *)
  * later than @d. Without it names that were moved are missing. */
 void debug_info_set_alt(struct debug_info *d, struct debug_info *alt);
 
+/*
+ * From now on also find inlined functions of which the file does not say where they lie, as Intel's compiler
+ * writes them: by the line executed, which must be one of theirs. A call of which there are several gets line
+ * 0, as nothing tells which one it is.
+ */
+void debug_info_deduce_inlined(struct debug_info *d);
+
 struct debug_line {
 	const char *name; /* of the function: linkage name, else name; NULL: not known */
 	const char *file; /* path as the compiler was given it, below its folder; NULL: not known */

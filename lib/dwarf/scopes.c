@@ -6,6 +6,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Inlining and blocks nest by the dozen; this bounds recursion over a stranger's file. */
 #define DIE_DEPTH_MAX 512
@@ -41,7 +42,12 @@ static int add_scope(struct scopes *s, struct walk *w, Dwarf_Die *die, uint32_t 
 		return -ENOMEM;
 	struct collect c = { .to = s, .scope = (uint32_t)s->scopes.len - 1 };
 	*ret = (uint32_t)s->scopes.len;
-	return walk_ranges(w, die, add_range, &c);
+	size_t before = s->ranges.len;
+	int rc = walk_ranges(w, die, add_range, &c);
+	bool is_placed = s->ranges.len > before;
+	s->scopes.data[c.scope].is_placed = is_placed;
+	s->has_unplaced |= !is_placed;
+	return rc;
 }
 
 /* Damage ends the walk of the level where it is: what was found before counts. */
@@ -155,4 +161,51 @@ uint32_t scopes_at(const struct scopes *s, uint64_t vaddr)
 	if (low == s->ranges.len || s->ranges.data[low].low > vaddr)
 		return 0;
 	return s->ranges.data[low].scope + 1;
+}
+
+/* Where the function of @die is declared, if that is before @line of @file: 0 if not. */
+static int declared_before(Dwarf_Die *die, const char *file, int line)
+{
+	int decl;
+	const char *in = dwarf_decl_file(die);
+	if (!in || strcmp(in, file) != 0 || dwarf_decl_line(die, &decl) != 0 || decl > line)
+		return 0;
+	return decl;
+}
+
+/* Is @from below @scope, with nothing on the way that the file has a place for? */
+static bool is_reached(const struct scopes *s, uint32_t from, uint32_t scope)
+{
+	while (from != scope) {
+		if (!from || s->scopes.data[from - 1].is_placed)
+			return false;
+		from = s->scopes.data[from - 1].parent;
+	}
+	return true;
+}
+
+uint32_t scopes_deduce(const struct scopes *s, Dwarf_Die *function, uint32_t scope,
+		       const char *file, int line, bool *ret_is_one)
+{
+	Dwarf_Die own = *function;
+	uint32_t found = scope;
+
+	if (scope)
+		own.addr = s->scopes.data[scope - 1].die;
+	int best = declared_before(&own, file, line);
+	*ret_is_one = true;
+	for (uint32_t i = 1; i <= s->scopes.len; i++) {
+		Dwarf_Die die = { .addr = s->scopes.data[i - 1].die, .cu = function->cu };
+		if (s->scopes.data[i - 1].is_placed || !is_reached(s, i, scope))
+			continue;
+		int decl = declared_before(&die, file, line);
+		if (decl && decl == best && found != scope)
+			*ret_is_one = false;
+		if (decl <= best)
+			continue;
+		best = decl;
+		found = i;
+		*ret_is_one = true;
+	}
+	return found;
 }

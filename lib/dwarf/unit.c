@@ -295,6 +295,20 @@ static void fill_chain(struct unit *u, const struct scopes *scopes, uint32_t sco
 	}
 }
 
+/* See debug_info_deduce_inlined(). */
+static void deduce_inlined(struct unit *u, Dwarf_Die *function, const struct scopes *scopes,
+			   uint64_t vaddr, const struct row *row, struct debug_place *ret)
+{
+	uint32_t at = scopes_at(scopes, vaddr);
+	bool is_one;
+	uint32_t scope = scopes_deduce(scopes, function, at, row->file, row->line, &is_one);
+	if (scope == at)
+		return;
+	fill_chain(u, scopes, scope, ret);
+	if (!is_one && ret->count > 1)
+		ret->lines[ret->count - 2].line = ret->lines[ret->count - 2].column = 0;
+}
+
 int unit_at(struct unit *u, struct walk *w, uint64_t vaddr, struct debug_place *ret)
 {
 	Dwarf_Die die = { .cu = u->die.cu }, *function = NULL;
@@ -327,6 +341,8 @@ int unit_at(struct unit *u, struct walk *w, uint64_t vaddr, struct debug_place *
 	int rc = current_row(u, function, scopes, vaddr, &row);
 	if (rc < 0)
 		return function ? 0 : rc;
+	if (w->deduces_inlined && function && scopes->has_unplaced && row.file && row.line > 0)
+		deduce_inlined(u, function, scopes, vaddr, &row, ret);
 	struct debug_line *last = &ret->lines[ret->count - 1];
 	last->file = row.file;
 	last->line = row.line > 0 ? (uint32_t)row.line : 0;

@@ -10,6 +10,7 @@ struct walk {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
 	unsigned steps;
 	bool is_zero_code; /* the file has code at address 0; else that marks discarded functions */
+	bool deduces_inlined; /* debug_info_deduce_inlined() */
 };
 
 /* To be called for each DIE. -ETIME when the deadline has passed; looks at the clock now and then. */

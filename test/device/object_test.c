@@ -301,6 +301,45 @@ static void test_prefixes(void **state)
 	}
 }
 
+/* Tokens by hand, from the text that iga64 prints: each wait names a token that the source takes. */
+static void test_stall_source(void **state)
+{
+	CLEANUP_FREE char *data = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("nested-pvc.zebin", &data, 0);
+	struct device_place p, q;
+	size_t index, checked = 0;
+
+	(void)state;
+	assert_int_equal(device_function_find(o, "product", &index), 0);
+	int64_t count = device_place_count(o, index);
+	assert_true(count > 20);
+	for (size_t i = 0; i < (size_t)count; i++) {
+		device_place_get(o, index, i, &p);
+		if (!p.text) /* no libiga64 here */
+			return;
+		int64_t source = device_stall_source(o, index, i);
+		if (!strstr(p.text, ".dst")) {
+			if (!strstr(p.text, ".src"))
+				assert_int_equal(source, -ENOENT);
+			continue;
+		}
+		assert_true(source >= 0 && source < (int64_t)i);
+		device_place_get(o, index, (size_t)source, &q);
+		/* "{...,$5.dst}" and "{...,$5}" */
+		char token[8] = "$";
+		const char *dst = strstr(p.text, ".dst"), *at = dst;
+		while (at[-1] != '$')
+			at--;
+		memcpy(token + 1, at, (size_t)(dst - at));
+		assert_non_null(strstr(strrchr(q.text, '{'), token));
+		/* What waits for memory waits for what reads memory. */
+		assert_true(strstr(q.text, "load") || strstr(q.text, "send") ||
+			    strstr(q.text, "math"));
+		checked++;
+	}
+	assert_true(checked > 3);
+}
+
 static void test_foreign(void **state)
 {
 	struct device_object *o = NULL;
@@ -313,6 +352,8 @@ static void test_foreign(void **state)
 	assert_int_equal(device_open(&o, span_of(text, sizeof(text)), "x", 0, &err), -EBADMSG);
 	assert_int_equal(io_read_file("/proc/self/exe", 64u << 20, &data, &size), 0);
 	assert_int_equal(device_open(&o, span_of(data, size), "x", 0, &err), -ENOTSUP);
+	assert_int_equal(device_open(&o, span_of("CTNI\1\0\0\0", 8), "x", 0, &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "patch tokens"));
 	assert_null(o);
 }
 
@@ -340,7 +381,7 @@ int main(void)
 		cmocka_unit_test(test_bundle),      cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_stalls),      cmocka_unit_test(test_cubin),
 		cmocka_unit_test(test_cubin_chain), cmocka_unit_test(test_fatbin),
-		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_prefixes),    cmocka_unit_test(test_stall_source),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intel's kernels: lines as eu-readelf has them, instructions as iga64 has them, and the same from the
+compiler's file and from the one that the driver linked."""
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+import objects
+
+READELF = shutil.which("eu-readelf")
+IGA = shutil.which("iga64")
+NAMES = "tile", "nested"
+
+
+def functions(name):
+    return {f["name"]: f for o in objects.annotate(objects.fixture(name)) for f in o["functions"]}
+
+
+def chain(i):
+    return [(l["function"], l["file"], l["line"], l["column"]) for l in i["lines"]]
+
+
+def line_rows(path):
+    """The line table, which is all that other tools get out of these files: (address, file, line, ...)."""
+    rows = []
+    file = None
+    out = objects.run(READELF, "--debug-dump=decodedline", path, encoding="utf-8")
+    for line in out.split("\n"):
+        m = re.match(r"^  (\S.*) \(mtime: ", line)
+        if m:
+            file = m[1]
+        m = re.match(r"^\s+(\d+):(\d+)\s(.*?)0x([0-9a-f]+)", line)
+        if m:
+            rows.append((int(m[4], 16), file, int(m[1]), int(m[2]), "*" in m[3]))
+    return rows
+
+
+class Zebin(unittest.TestCase):
+    def test_forms_agree(self):
+        for name in NAMES:
+            one = functions(name + "-pvc.zebin")
+            two = functions(name + "-pvc-linked.zebin")
+            self.assertEqual(one.keys(), two.keys())
+            for f, g in zip(map(one.get, one), map(two.get, one)):
+                self.assertGreater(len(f["instructions"]), 20)
+                self.assertEqual((f["simd"], f["registers"]), (32, 128))
+                for i, k in zip(f["instructions"], g["instructions"]):
+                    self.assertEqual(i["offset"] - f["offset"], k["offset"] - g["offset"])
+                    self.assertEqual(i["length"], k["length"])
+                    self.assertEqual(chain(i), chain(k))
+                    self.assertTrue(i["lines"])
+
+    @unittest.skipUnless(READELF, "no eu-readelf")
+    def test_lines(self):
+        for name in NAMES:
+            path = objects.fixture(name + "-pvc-linked.zebin")
+            rows = line_rows(path)
+            self.assertGreater(len(rows), 20)
+            for _, _, i in objects.instructions(objects.annotate(path)):
+                at, file, line, column, is_end = max(r for r in rows if r[0] <= i["offset"])
+                self.assertFalse(is_end)
+                last = i["lines"][-1]
+                self.assertEqual((last["file"], last["line"], last["column"]),
+                                 (file, line, column), hex(i["offset"]))
+
+    def test_inlined(self):
+        """By hand, from the source: line 5 is in scaled(), which product() calls in line 21."""
+        product = functions("nested-pvc.zebin")["product"]
+        deep = [chain(i) for i in product["instructions"] if i["lines"][-1]["line"] == 5]
+        self.assertTrue(deep)
+        for c in deep:
+            self.assertEqual([(n, l) for n, _, l, _ in c], [("product", 21), ("scaled", 5)])
+        smooth = functions("nested-pvc.zebin")["smooth"]
+        deep = [chain(i) for i in smooth["instructions"] if i["lines"][-1]["line"] == 5]
+        self.assertTrue(deep)
+        for c in deep:
+            self.assertEqual([(n, l) for n, _, l, _ in c],
+                             [("smooth", 28), ("window", 12), ("scaled", 5)])
+
+    @unittest.skipUnless(IGA, "no iga64")
+    def test_text(self):
+        for name in NAMES:
+            path = objects.fixture(name + "-pvc.zebin")
+            with open(path, "rb") as file:
+                data = file.read()
+            for f in functions(name + "-pvc.zebin").values():
+                with tempfile.NamedTemporaryFile() as code:
+                    code.write(data[f["offset"]:f["offset"] + f["size"]])
+                    code.flush()
+                    out = objects.run(IGA, "-d", "-p=xehpc", "-Xprint-pc", "-n", code.name,
+                                      encoding="utf-8")
+                theirs = {}
+                for line in out.split("\n"):
+                    m = re.match(r"^/\* \[([0-9A-Fa-f]+)\]\s*\*/\s*(.*?)\s*(?://.*)?$", line)
+                    if m:
+                        theirs[int(m[1], 16)] = re.sub(r"\s+", " ", m[2])
+                self.assertEqual(len(theirs), len(f["instructions"]))
+                for i in f["instructions"]:
+                    want = theirs[i["offset"] - f["offset"]]
+                    ours = i["text"].split(" //")[0]
+                    if "jmpi" in want:  # labels are written in several ways
+                        self.assertIn("jmpi", ours)
+                        continue
+                    # A send is written by its memory operation where the writer knows it.
+                    if "send" in want or re.match(r"(load|store)", ours):
+                        continue
+                    self.assertEqual(ours, want, hex(i["offset"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
