@@ -151,6 +151,7 @@ static int binary_frames(struct frames *f, const struct frame_ref *ref)
 
 	for (size_t i = 0; i < symbols.count; i++) {
 		struct frame frame = symbols.frames[i];
+		frame.line = 0; /* a function is one frame, whichever of its lines runs */
 		if (frame.class == FRAME_CLASS_NONE && o->kind == OBJECT_ELF)
 			frame.class = class_of_binary(path);
 		if (frames_push(f, &frame) < 0)

@@ -36,7 +36,7 @@ void sheet_release(struct sheet *t)
 
 size_t sheet_rows(const struct sheet *t)
 {
-	return t->cells.len / t->column_count;
+	return t->column_count ? t->cells.len / t->column_count : 0;
 }
 
 void sheet_row(struct sheet *t)
