@@ -22,10 +22,11 @@
 #define REPORT_LINES   40
 /* Rows of a view that was asked for by name. */
 #define VIEW_ROWS 35
-/* The first page: this many activities, kernels and functions, where all three have something. */
-#define PAGE_ACTIVITIES    7
-#define PAGE_KERNELS_MIN   4
-#define PAGE_FUNCTIONS_MIN 4
+/* The first page: activities of the host, and lines that each table gets at least. */
+#define PAGE_ACTIVITIES      7
+#define PAGE_CODE_LINES      7
+#define PAGE_KERNELS_LINES   7
+#define PAGE_FUNCTIONS_LINES 5
 
 enum format {
 	FORMAT_TEXT,
@@ -44,6 +45,7 @@ struct view_ops {
 
 static const struct view_ops views[] = {
 	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" } },
+	{ "code", view_code, { "wall", "launches", "idle-host" } },
 	{ "functions", view_functions, { "cpu-samples", "cpu-time" } },
 	{ "tree", view_tree, { NULL } }, /* the one to be shown */
 	{ "processes", view_processes, { NULL } },
@@ -80,7 +82,8 @@ enum {
 static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, functions, tree, processes, where, idle-host or quality", 0 },
+	  "Show one table: kernels, code, functions, tree, processes, where, idle-host or quality",
+	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
 	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 0 },
@@ -227,6 +230,15 @@ static void add_beside(struct strbuf *out, const char *left, const char *right, 
 	}
 }
 
+/* Whether the devices are idle enough for it to matter what the host did meanwhile: 5 %. */
+static bool is_idle(const struct analysis_summary *s)
+{
+	uint64_t all = 0;
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
+		all += s->all.ns[i];
+	return all - s->all.ns[ACCOUNT_BUSY] > all / 20;
+}
+
 /* Where the time goes, and to the right of it what the host did meanwhile. */
 static int add_where(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
 {
@@ -236,9 +248,9 @@ static int add_where(struct strbuf *out, const struct view *v, unsigned width, s
 	unsigned column = 0;
 
 	page.limit = PAGE_ACTIVITIES;
-	page.is_page = true;
 	int rc = view_where(&where, &page, err);
-	rc = rc ? rc : view_idle_host(&host, &page, err);
+	if (!rc && is_idle(v->s))
+		rc = view_idle_host(&host, &page, err);
 	/* "busy" and "total" alone say nothing that the verdict has not said. */
 	if (!rc && sheet_rows(&where) > 2)
 		rc = sheet_render(&where, width * 11 / 20, &left);
@@ -247,8 +259,8 @@ static int add_where(struct strbuf *out, const struct view *v, unsigned width, s
 		rc = sheet_render(&host, width - column, &right);
 	}
 	if (!rc && left.len) {
-		add_beside(out, strbuf_text(&left), strbuf_text(&right), column);
 		strbuf_putc(out, '\n');
+		add_beside(out, strbuf_text(&left), strbuf_text(&right), column);
 	}
 	strbuf_release(&left);
 	strbuf_release(&right);
@@ -305,40 +317,62 @@ static int add_fitting(struct strbuf *out, const struct view *v, const struct vi
 	return page.limit ? add_view(out, &page, ops, width, err) : 0;
 }
 
+/* The lines that are left when the tables to come need @reserved. */
+static size_t room_left(const struct strbuf *out, size_t reserved, size_t least)
+{
+	size_t used = count_lines(out) + reserved;
+	return used + least < REPORT_LINES ? REPORT_LINES - used : least;
+}
+
+/* One more table, with a blank line before it when there is one already. */
+static int add_table(struct strbuf *out, const struct view *v, const char *name, unsigned width,
+		     size_t lines, struct err *err)
+{
+	struct strbuf text = { 0 };
+	int rc = add_fitting(&text, v, find_view(name), width, lines, err);
+	if (!rc && text.len) {
+		strbuf_putc(out, '\n');
+		strbuf_add(out, text.data, text.len);
+	}
+	strbuf_release(&text);
+	return rc;
+}
+
+static bool has_any(const struct profile *p, const char *a, const char *b)
+{
+	return profile_metric_find(p, a) >= 0 || profile_metric_find(p, b) >= 0;
+}
+
 static int add_page(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
 {
-	bool has_kernels = profile_metric_find(v->p, "launches") >= 0 ||
-			   profile_metric_find(v->p, "device-time") >= 0 ||
-			   profile_metric_find(v->p, "device-samples") >= 0;
-	bool has_functions = profile_metric_find(v->p, "cpu-samples") >= 0 ||
-			     profile_metric_find(v->p, "cpu-time") >= 0;
+	bool has_kernels = has_any(v->p, "launches", "device-time") ||
+			   has_any(v->p, "device-samples", "device-samples");
+	bool has_functions = has_any(v->p, "cpu-samples", "cpu-time");
+	size_t below = has_functions ? PAGE_FUNCTIONS_LINES + 1 : 0;
+	struct view page = *v;
+	page.is_page = true;
 
 	verdict_lines(out, v, width);
 	trust_lines(out, v, width);
-	strbuf_putc(out, '\n');
-	int rc = add_where(out, v, width, err);
-	if (rc < 0)
-		return rc;
-	if (has_kernels) {
-		size_t used = count_lines(out);
-		size_t rest = has_functions ? PAGE_FUNCTIONS_MIN + 2 : 0;
-		size_t room = used + rest + PAGE_KERNELS_MIN < REPORT_LINES
-				      ? REPORT_LINES - used - rest
-				      : PAGE_KERNELS_MIN;
-		rc = add_fitting(out, v, find_view("kernels"), width, room, err);
+	int rc = add_where(out, &page, width, err);
+	/* Where the host is what is waited for, its code is what matters; the kernels then stand
+	 * below without those who launched them. */
+	if (!rc && (v->s->verdict == VERDICT_HOST || v->s->verdict == VERDICT_LAUNCH)) {
+		page.sort = NULL;
+		page.without_callers = true;
+		rc = add_table(out, &page, "code", width,
+			       room_left(out, below + PAGE_KERNELS_LINES + 2, PAGE_CODE_LINES),
+			       err);
 	}
-	if (rc == 0 && has_functions) {
-		struct view functions = *v;
-		if (has_kernels)
-			strbuf_putc(out, '\n');
-		size_t used = count_lines(out);
-		size_t room = used + PAGE_FUNCTIONS_MIN + 1 < REPORT_LINES ? REPORT_LINES - used
-									   : PAGE_FUNCTIONS_MIN + 1;
-		functions.sort = NULL; /* --sort is for the kernels when there are any */
-		if (!has_kernels)
-			functions.sort = v->sort;
-		rc = add_fitting(out, &functions, find_view("functions"), width, room, err);
-	}
+	page.sort = v->sort;
+	if (!rc && has_kernels)
+		rc = add_table(out, &page, "kernels", width,
+			       room_left(out, below + 1, PAGE_KERNELS_LINES), err);
+	if (has_kernels)
+		page.sort = NULL; /* it was for the first table */
+	if (!rc && has_functions)
+		rc = add_table(out, &page, "functions", width,
+			       room_left(out, 1, PAGE_FUNCTIONS_LINES), err);
 	return rc;
 }
 

@@ -11,9 +11,10 @@ struct view {
 	const struct profile *p; /* every metric with data */
 	const struct analysis_summary *s;
 	const struct analysis_filter *filter;
-	const char *sort; /* key of a column; NULL: the view's own order */
-	size_t limit;     /* rows; the rest is summed up in one */
-	bool is_page;     /* among other tables: what is next to nothing is left out */
+	const char *sort;     /* key of a column; NULL: the view's own order */
+	size_t limit;         /* rows; the rest is summed up in one */
+	bool is_page;         /* among other tables: what is next to nothing is left out */
+	bool without_callers; /* kernels only */
 };
 
 /*
@@ -21,6 +22,7 @@ struct view {
  * such column to sort by or nothing to show.
  */
 int view_kernels(struct sheet *t, const struct view *v, struct err *err);
+int view_code(struct sheet *t, const struct view *v, struct err *err);
 int view_functions(struct sheet *t, const struct view *v, struct err *err);
 int view_tree(struct sheet *t, const struct view *v, struct err *err);
 int view_processes(struct sheet *t, const struct view *v, struct err *err);

@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "cmd/view.h"
+#include "cmd/view_caller.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -36,8 +36,6 @@ static const char *const sort_keys[] = { "time", "launches", "mean", "samples", 
 /* How many of a kernel's launching paths are shown, and from which share on. */
 #define CALLERS_MAX  3
 #define CALLER_LEAST 5 /* percent */
-/* How many frames of such a path. */
-#define CALLER_FRAMES 3
 
 struct caller {
 	uint32_t kernel; /* frame */
@@ -155,83 +153,27 @@ static int compare_rows(const void *a, const void *b, void *data)
 
 /* ---- who launched it ---- */
 
-static bool is_host_code(const struct frame *f)
-{
-	return f->kind == FRAME_PYTHON || f->kind == FRAME_CXX || f->kind == FRAME_NATIVE;
-}
-
-static bool is_own_code(const struct frame *f)
-{
-	return f->class == FRAME_CLASS_OWN || f->class == FRAME_CLASS_MODEL;
-}
-
-/* Whether somebody's own code is on the path; if not, any host code has to do. */
-static bool has_own_code(const struct profile *p, uint32_t node)
+/* The process of a path, NULL when it has none. */
+static const char *path_process(const struct profile *p, uint32_t node)
 {
 	for (; node != PROFILE_NONE; node = profile_node(p, node).parent) {
 		struct frame f = profile_frame_get(p, profile_node(p, node).frame);
-		if (is_own_code(&f))
-			return true;
+		if (f.kind == FRAME_PROCESS)
+			return f.name;
 	}
-	return false;
+	return NULL;
 }
 
-static bool is_shown(const struct frame *f, bool own_only)
+/* With the process, where there are several or nothing else is known. */
+static int launcher_text(const struct kernels *k, uint32_t node, struct strbuf *ret)
 {
-	if (f->kind == FRAME_MISSING)
-		return strcmp(f->name, "[truncated]") != 0;
-	return is_host_code(f) && (!own_only || is_own_code(f));
-}
-
-/* "BertSelfAttention" of "BertSelfAttention_0", how torch.profiler calls a module; else empty. */
-static struct span module_name(const struct frame *f)
-{
-	size_t size = strlen(f->name), digits = 0;
-	if (f->kind != FRAME_SCOPE)
-		return span_of("", 0);
-	while (digits < size && isdigit((unsigned char)f->name[size - digits - 1]))
-		digits++;
-	if (!digits || size < digits + 2 || f->name[size - digits - 1] != '_')
-		return span_of("", 0);
-	return span_of(f->name, size - digits - 1);
-}
-
-/*
- * "launch < run < main": the frames nearest to the launch of the code that somebody can change. A
- * method of a module, of which Python knows only "forward", gets the module's name before it.
- */
-static int caller_text(const struct kernels *k, uint32_t node, struct strbuf *ret)
-{
-	bool own_only = has_own_code(k->p, node), is_qualified = true;
-	const char *names[CALLER_FRAMES], *process = NULL;
-	struct span modules[CALLER_FRAMES];
-	size_t count = 0;
-
-	for (uint32_t n = node; n != PROFILE_NONE; n = profile_node(k->p, n).parent) {
-		struct frame f = profile_frame_get(k->p, profile_node(k->p, n).frame);
-		struct span module = module_name(&f);
-		if (f.kind == FRAME_PROCESS) {
-			process = f.name;
-		} else if (module.size && !is_qualified) {
-			modules[count - 1] = module;
-			is_qualified = true;
-		} else if (is_shown(&f, own_only) && count < CALLER_FRAMES) {
-			modules[count] = span_of("", 0);
-			names[count++] = strncmp(f.name, "py::", 4) ? f.name : f.name + 4;
-			is_qualified = f.kind != FRAME_PYTHON;
-		} else if (is_shown(&f, own_only)) {
-			is_qualified = true; /* what comes now is of a frame that is not shown */
-		}
-	}
-	strbuf_reset(ret);
-	for (size_t i = 0; i < count; i++) {
-		strbuf_puts(ret, i ? " < " : "");
-		strbuf_add(ret, modules[i].data, modules[i].size);
-		strbuf_printf(ret, "%s%s", modules[i].size ? "." : "", names[i]);
-	}
-	if (process && (k->many_processes || !count))
-		strbuf_printf(ret, "%s%s", count ? " < " : "", process);
-	return strbuf_finish(ret);
+	const char *process = path_process(k->p, node);
+	int rc = caller_text(k->p, node, CALLER_FRAMES_MAX, ret);
+	if (process && (k->many_processes || !ret->len))
+		strbuf_printf(ret, "%s%s", ret->len ? " < " : "", process);
+	if (!ret->len)
+		strbuf_puts(ret, "(no caller known)");
+	return rc < 0 ? rc : strbuf_finish(ret);
 }
 
 struct caller_sum {
@@ -275,9 +217,7 @@ static int callers_sum(const struct kernels *k, uint32_t kernel, struct strtab *
 		uint32_t number = 0;
 		if (c->kernel != kernel)
 			break;
-		rc = caller_text(k, c->node, &text);
-		if (rc == 0 && !text.len)
-			strbuf_puts(&text, "(no caller known)");
+		rc = launcher_text(k, c->node, &text);
 		if (rc == 0)
 			rc = strtab_add(texts, strbuf_text(&text), &number);
 		const uint64_t *known = hash_get(&by_text, number);
@@ -346,12 +286,12 @@ static void add_numbers(struct sheet *t, const struct kernels *k, const struct k
 	}
 }
 
-static int add_rows(struct sheet *t, const struct kernels *k, size_t limit)
+static int add_rows(struct sheet *t, const struct kernels *k, const struct view *v)
 {
 	struct kernel_row rest = { 0 };
 	char text[64];
 	/* One row that says "1 more" takes as much room as what it hides. */
-	size_t shown = k->rows.len <= limit + 1 ? k->rows.len : limit;
+	size_t shown = k->rows.len <= v->limit + 1 ? k->rows.len : v->limit;
 
 	for (size_t i = 0; i < k->rows.len; i++) {
 		const struct kernel_row *r = &k->rows.data[i];
@@ -367,7 +307,7 @@ static int add_rows(struct sheet *t, const struct kernels *k, size_t limit)
 		if (f.full && *f.full)
 			sheet_text(t, FULL_NAME, f.full);
 		add_numbers(t, k, r);
-		if (add_callers(t, k, r->frame) < 0)
+		if (!v->without_callers && add_callers(t, k, r->frame) < 0)
 			return -ENOMEM;
 	}
 	if (shown < k->rows.len) {
@@ -407,7 +347,7 @@ int view_kernels(struct sheet *t, const struct view *v, struct err *err)
 	rc = kernels_collect(&k);
 	if (rc == 0 && k.rows.len) {
 		qsort_r(k.rows.data, k.rows.len, sizeof(*k.rows.data), compare_rows, &sorting);
-		rc = add_rows(t, &k, v->limit);
+		rc = add_rows(t, &k, v);
 	}
 	vec_release(&k.rows);
 	vec_release(&k.callers);

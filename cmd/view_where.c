@@ -40,6 +40,12 @@ static void add_where(struct sheet *t, const char *what, uint64_t ns, uint64_t a
 	sheet_share(t, SHARE, ns, all);
 }
 
+/* Less than would show as 0.1 %, where there is more to tell. */
+static bool is_little(const struct view *v, uint64_t ns, uint64_t all)
+{
+	return v->is_page && ns < all / 2000;
+}
+
 static void add_busy(struct sheet *t, const struct view *v, uint64_t all)
 {
 	const struct device_summary *d = &v->s->all;
@@ -51,10 +57,10 @@ static void add_busy(struct sheet *t, const struct view *v, uint64_t all)
 	snprintf(text, sizeof(text), is_mixed ? "%s busy: kernels" : "%s busy", word);
 	add_where(t, text, kernels, all);
 	snprintf(text, sizeof(text), "%s busy: copies", word);
-	if (d->copy_ns)
+	if (d->copy_ns && !is_little(v, d->copy_ns, all))
 		add_where(t, text, d->copy_ns, all);
 	snprintf(text, sizeof(text), "%s busy: communication", word);
-	if (d->collective_ns)
+	if (d->collective_ns && !is_little(v, d->collective_ns, all))
 		add_where(t, text, d->collective_ns, all);
 }
 
@@ -86,9 +92,7 @@ int view_where(struct sheet *t, const struct view *v, struct err *err)
 		return 0;
 	add_busy(t, v, all);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		/* Less than would show as 0.1 %. */
-		bool is_little = v->is_page && d->ns[order[i]] < all / 2000;
-		if (d->ns[order[i]] && !is_little)
+		if (d->ns[order[i]] && !is_little(v, d->ns[order[i]], all))
 			add_where(t, idle[order[i]], d->ns[order[i]], all);
 	}
 	add_where(t, "total", all, all);

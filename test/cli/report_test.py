@@ -92,7 +92,7 @@ class Tiny(unittest.TestCase):
                 self.assertEqual(self.ok('-i', '-', stdin=cat.stdout), expected)
 
     def test_views(self):
-        for view in ('kernels', 'functions', 'tree', 'processes', 'where', 'idle-host', 'quality'):
+        for view in ('kernels', 'code', 'functions', 'tree', 'processes', 'where', 'idle-host', 'quality'):
             with self.subTest(view=view):
                 text = self.ok(self.path, '--view', view)
                 self.assertTrue(text)
@@ -238,6 +238,17 @@ class Shared(unittest.TestCase):
         self.assertEqual(host['framework C++ (dispatch, allocation)'], 1.588)
         self.assertEqual(host['model Python (transformers)'], 0.831)
         self.assertEqual(host['launch calls'], 0.325)
+        code = [(row['code'].split(' ')[0], round(row['busy_ns'] / 1000, 1),
+                 round(row['idle_ns'] / 1000, 1), row['launches']) for row in report['code']]
+        for expected in (('BertSdpaSelfAttention.forward', 106.9, 884.3, 16),
+                         ('BertOutput.forward', 51.9, 542.5, 12),
+                         ('BertSelfOutput.forward', 42.0, 486.2, 12),
+                         ('BertLMPredictionHead.forward', 41.3, 52.6, 1),
+                         ('BertIntermediate.forward', 24.5, 252.5, 4),
+                         ('BertEmbeddings.forward', 16.5, 401.3, 6),
+                         ('_prepare_4d_attention_mask_for_sdpa', 7.6, 103.9, 3),
+                         ('apply_chunking_to_forward', 0.0, 331.9, 0)):
+            self.assertIn(expected, code)
         # All idle time of the step but what the launching thread was not traced in.
         self.assertAlmostEqual(sum(host.values()), 4.426 - 0.309, delta=0.002)
 

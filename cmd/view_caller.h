@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call paths in few words. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+#define CALLER_FRAMES_MAX 3
+
+/*
+ * "launch < run < main": of the path that ends at @node, the frames nearest to its end of the code
+ * that somebody can change (the caller's own and what uses a framework), at most @frames; where
+ * there is no such code, any host code. Empty when nothing is known. 0 or -ENOMEM.
+ */
+int caller_text(const struct profile *p, uint32_t node, size_t frames, struct strbuf *ret);
