@@ -63,21 +63,32 @@ static int path_add(struct frames *f, uint32_t *path, struct span text)
 	return rc < 0 ? rc : frames_path(f, *path, frame, path);
 }
 
-/* Kineto's of 2021-22: functions joined by ';', the innermost first. */
+/* Kineto's: functions joined by ';', the innermost first; since 2022 it is the last, with a ';' behind
+ * it. */
 static int path_of_text(struct frames *f, struct span text, uint32_t *ret)
 {
 	const char *start = (const char *)text.data, *end = start + text.size;
+	bool is_root_first = text.size && end[-1] == ';';
 
 	*ret = PATH_EMPTY;
-	while (end > start) {
-		const char *p = memrchr(start, ';', (size_t)(end - start));
-		const char *from = p ? p + 1 : start;
-		if (from < end) {
-			int rc = path_add(f, ret, span_of(from, (size_t)(end - from)));
-			if (rc < 0)
-				return rc;
+	while (start < end) {
+		const char *p, *from, *to;
+		if (is_root_first) {
+			p = memchr(start, ';', (size_t)(end - start));
+			from = start;
+			to = p ? p : end;
+			start = p ? p + 1 : end;
+		} else {
+			p = memrchr(start, ';', (size_t)(end - start));
+			from = p ? p + 1 : start;
+			to = end;
+			end = p ? p : start;
 		}
-		end = p ? p : start;
+		if (from == to)
+			continue;
+		int rc = path_add(f, ret, span_of(from, (size_t)(to - from)));
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }

@@ -95,8 +95,20 @@ static enum event_class classify_flex(const struct event *e)
 	return CLASS_HOST;
 }
 
+/* PyTorch's exporter without Kineto (torch/autograd/profiler_util.py) has no categories, but two
+ * processes. */
+static enum event_class classify_process(struct span pid)
+{
+	if (fits(pid, "CPU functions", MATCH_WHOLE))
+		return CLASS_OP;
+	return fits(pid, "CUDA functions", MATCH_WHOLE) ? CLASS_KERNEL : CLASS_UNKNOWN;
+}
+
 enum event_class classify_event(const struct event *e, bool is_device_lane)
 {
+	enum event_class class = classify_process(event_text(e, EVENT_PID));
+	if (class != CLASS_UNKNOWN)
+		return class;
 	if (event_text(e, EVENT_TS5).size)
 		return classify_flex(e);
 	if (event_has(e, EVENT_INIT_TIME))

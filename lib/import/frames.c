@@ -230,12 +230,35 @@ int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret
 	return 0;
 }
 
-int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t *ret)
+static uint32_t path_depth(const struct frames *f, uint32_t path)
+{
+	uint32_t depth = 0;
+	for (; path; path = f->nodes.data[path].parent)
+		depth++;
+	return depth;
+}
+
+uint32_t frames_common(const struct frames *f, uint32_t a, uint32_t b)
+{
+	uint32_t a_depth = path_depth(f, a), b_depth = path_depth(f, b);
+
+	for (; a_depth > b_depth; a_depth--)
+		a = f->nodes.data[a].parent;
+	for (; b_depth > a_depth; b_depth--)
+		b = f->nodes.data[b].parent;
+	while (a != b) {
+		a = f->nodes.data[a].parent;
+		b = f->nodes.data[b].parent;
+	}
+	return a;
+}
+
+int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t from, uint32_t *ret)
 {
 	VEC(uint32_t) frames = { 0 };
 	int rc = 0;
 
-	for (uint32_t n = tail; n && !rc; n = f->nodes.data[n].parent)
+	for (uint32_t n = tail; n && n != from && !rc; n = f->nodes.data[n].parent)
 		rc = vec_push(&frames, f->nodes.data[n].frame);
 	for (size_t i = frames.len; i-- && !rc;)
 		rc = frames_path(f, path, frames.data[i], &path);

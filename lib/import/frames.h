@@ -77,8 +77,10 @@ int frames_add(struct frames *f, enum object_kind kind, struct span text, uint32
 int frames_add_foreign(struct frames *f, uint32_t kind, struct span text, uint32_t *ret);
 /* @parent with one frame more. */
 int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret);
-/* @path with the frames of @tail behind it. */
-int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t *ret);
+/* @path with the frames of @tail behind it, but for those up to its ancestor @from. */
+int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t from, uint32_t *ret);
+/* The longest path that both begin with. */
+uint32_t frames_common(const struct frames *f, uint32_t a, uint32_t b);
 
 /* The writer's number of a path as a stack; to be used at once. */
 int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret);

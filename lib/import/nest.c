@@ -200,8 +200,9 @@ static int path_of(struct nest *n, uint32_t id, uint32_t below, uint32_t *ret)
 			rc = path_elsewhere(n, w->event, e, &other);
 		mark = PATH_UNDER_ENGINE;
 	}
+	/* What both are inside of is not said twice. */
 	if (!rc && other != PATH_EMPTY)
-		rc = frames_join(f, other, below, &below);
+		rc = frames_join(f, other, below, frames_common(f, other, below), &below);
 	if (!rc)
 		rc = frames_path(f, below, e->frame, ret);
 	if (!rc && other != PATH_EMPTY)

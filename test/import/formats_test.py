@@ -110,6 +110,20 @@ class Formats(unittest.TestCase):
                 self.assertEqual(capture.number('under-python-ops'), 3)
                 self.assertEqual(capture.number('backward-ops'), 2)
 
+    def test_backward_on_the_thread_of_its_forward(self):
+        """Without Python to tell; what is around both is not said twice."""
+        value = fixtures.trace(
+            fixtures.span('my step', 'user_annotation', 0, 100),
+            fixtures.op('aten::mm', 10, 20, 1, **{'Sequence number': 3}),
+            fixtures.op('autograd::engine::evaluate_function: MmBackward0', 50, 20, 2,
+                        **{'Sequence number': 3, 'Fwd thread id': 1}),
+            fixtures.call('cudaLaunchKernel', 55, 5, 1),
+            fixtures.kernel('mm_backward', 65, 5, 1))
+        capture = self.imported(value)
+        self.assertEqual(launch_of(capture, 'mm_backward')[0], [
+            'scope my step', 'op aten::mm', 'op autograd::engine::evaluate_function: MmBackward0',
+            'native cudaLaunchKernel'])
+
     def test_graph_in_the_same_trace(self):
         for named in (True, False):
             with self.subTest(named=named):
@@ -187,20 +201,34 @@ class Formats(unittest.TestCase):
         self.assertEqual(host_time(capture), {'f': 5000, 'f;cudaFree': 5500, 'g': 10000})
         self.assertEqual(capture.number('clipped'), 1)
 
-    def test_call_stack_of_2021(self):
-        stack = 'torch/nn/functional.py(5): linear;model.py(9): forward;train.py(1): <module>'
-        value = fixtures.trace(
-            fixtures.span('aten::linear', 'Operator', 0, 50, tid='1', **{
-                'external id': 3, 'Call stack': stack}),
-            fixtures.span('aten::addmm', 'Operator', 5, 40, tid='1', **{
-                'external id': 4, 'Call stack': stack}),
-            fixtures.span('cudaLaunchKernel', 'Runtime', 10, 5, tid=1, correlation=9),
-            fixtures.span('gemm', 'Kernel', 20, 5, tid='stream 7', pid=0, device=0, stream=7,
-                          correlation=9))
+    def test_call_stack_of_an_op(self):
+        for stack in ('torch/nn/functional.py(5): linear;model.py(9): forward;train.py(1): <module>',
+                      'train.py(1): <module>;model.py(9): forward;torch/nn/functional.py(5): linear;'):
+            with self.subTest(stack=stack):
+                value = fixtures.trace(
+                    fixtures.span('aten::linear', 'Operator', 0, 50, tid='1', **{
+                        'external id': 3, 'Call stack': stack}),
+                    fixtures.span('aten::addmm', 'Operator', 5, 40, tid='1', **{
+                        'external id': 4, 'Call stack': stack}),
+                    fixtures.span('cudaLaunchKernel', 'Runtime', 10, 5, tid=1, correlation=9),
+                    fixtures.span('gemm', 'Kernel', 20, 5, tid='stream 7', pid=0, device=0,
+                                  stream=7, correlation=9))
+                capture = self.imported(value)
+                self.assertEqual(launch_of(capture, 'gemm')[0], [
+                    'python <module>', 'python forward', 'python linear', 'op aten::linear',
+                    'op aten::addmm', 'native cudaLaunchKernel'])
+
+    def test_exporter_without_kineto(self):
+        value = [{'name': 'aten::mm', 'ph': 'X', 'ts': 0, 'dur': 20, 'tid': 1,
+                  'pid': 'CPU functions', 'args': {}},
+                 {'name': 'gemm', 'ph': 'X', 'ts': 5, 'dur': 7, 'tid': 0, 'pid': 'CUDA functions',
+                  'args': {}},
+                 {'name': 'aten::mm', 'ph': 's', 'ts': 0, 'tid': 1, 'pid': 'CPU functions',
+                  'id': 1, 'cat': 'cpu_to_cuda', 'args': {}},
+                 {'name': 'gemm', 'ph': 'f', 'ts': 5, 'tid': 0, 'pid': 'CUDA functions', 'id': 1,
+                  'cat': 'cpu_to_cuda', 'args': {}}]
         capture = self.imported(value)
-        self.assertEqual(launch_of(capture, 'gemm')[0], [
-            'python <module>', 'python forward', 'python linear', 'op aten::linear',
-            'op aten::addmm', 'native cudaLaunchKernel'])
+        self.assertEqual(launch_of(capture, 'gemm')[0], ['op aten::mm'])
 
     def test_any_vendor(self):
         """By structure: runtimes and devices that no table names."""
