@@ -87,13 +87,13 @@ static bool kernel_has_sleepable(void)
 	return program >= 0;
 }
 
-void probes_prepare(struct recorder_bpf *skeleton)
+void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes)
 {
 	bool sleepable = kernel_has_sleepable();
 
 	bpf_program__set_autoload(skeleton->progs.on_probe_return, sleepable);
 	bpf_program__set_autoload(skeleton->progs.on_probe_return_plain, !sleepable);
-	if (!kernel_has_multi())
+	if (single_uprobes || !kernel_has_multi())
 		return;
 	bpf_program__set_expected_attach_type(skeleton->progs.on_probe, ATTACH_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(skeleton->progs.on_probe_entry, ATTACH_UPROBE_MULTI);

@@ -22,9 +22,10 @@ struct recorder_bpf;
 /*
  * To be called between opening and loading the skeleton: chooses among the programs by what the
  * kernel can do. uprobe_multi (Linux 6.6) attaches all sites of a library at once; before it each
- * site is a perf event, which takes 30 ms to attach and 100 ms to detach.
+ * site is a perf event, which takes 30 ms to attach and 100 ms to detach; with @single_uprobes it is
+ * done that way anywhere.
  */
-void probes_prepare(struct recorder_bpf *skeleton);
+void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes);
 /* Has it chosen uprobe_multi? */
 bool probes_by_multi(const struct recorder_bpf *skeleton);
 

@@ -105,7 +105,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	p.skeleton->rodata->stack_mode = opt->stacks;
 	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
-	probes_prepare(p.skeleton);
+	probes_prepare(p.skeleton, opt->single_uprobes);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)
 		return err_set(err, rc, "cannot size the BPF maps");

@@ -18,7 +18,8 @@ struct recorder_bpf; /* the skeleton, recorder.skel.h */
 struct programs_options {
 	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
 	enum stack_mode stacks;
-	uint32_t max_stack; /* user frames by tables; 0: EVENT_USER_FRAMES */
+	uint32_t max_stack;  /* user frames by tables; 0: EVENT_USER_FRAMES */
+	bool single_uprobes; /* probe as kernels before 6.6 do, for tests */
 };
 #define PROGRAMS_RING_BYTES (16u << 20)
 
