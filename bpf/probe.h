@@ -12,7 +12,7 @@
  * a few dozen copies of a library. */
 #define PROBE_PROGRAMS_MAX 1024
 
-#define EVENT_PROBE_VALUES 10 /* as PROBE_VALUES */
+#define EVENT_PROBE_VALUES 16 /* as PROBE_VALUES */
 #define EVENT_PROBE_DEREFS 3  /* as PROBE_DEREFS */
 #define EVENT_PROBE_WORDS  8  /* consecutive ones that one read takes */
 
@@ -79,7 +79,7 @@ struct event_probe {
 #define EVENT_PROBE_TEXT_BYTES (8u << 10)
 
 EVENT_ASSERT(sizeof(struct probe_read) == 12);
-EVENT_ASSERT(sizeof(struct probe_program) == 148);
+EVENT_ASSERT(sizeof(struct probe_program) == 220);
 EVENT_ASSERT(sizeof(struct event_probe) == 48 + 8 * EVENT_PROBE_VALUES);
 EVENT_ASSERT(sizeof(struct event_probe) + sizeof(struct event_stack) +
 		     (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 <=

@@ -17,6 +17,24 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
+/* What a target can make us keep, for each process. Programs have a handful of queues and some
+ * hundred kernels; one that made new ones without end would otherwise fill our memory. Beyond, all
+ * share one that has no name. */
+#define OPENCL_QUEUES_MAX  4096
+#define OPENCL_DEVICES_MAX 256
+#define OPENCL_KERNELS_MAX 65536
+/* Remembered to tell what is the same; beyond, they are forgotten, and records repeat. */
+#define OPENCL_NAMES_MAX    65536
+#define OPENCL_PROGRAMS_MAX 65536
+#define OPENCL_THREADS_MAX  65536
+/* Launches of one queue that wait for their command, and commands that are not complete. A program
+ * may enqueue as many as it likes before the device gets to them. */
+#define OPENCL_WAITING_MAX (1u << 20)
+/* With a runtime that never tells, only a few launches are kept. */
+#define OPENCL_WAITING_MAX_MUTE (1u << 10)
+/* Threads that wait for the device at the same time. */
+#define OPENCL_WAITS_MAX 4096
+
 /* Words of a probe_site's id; the order is that of opencl_sites[]. */
 enum opencl_site {
 	SITE_NDRANGE = 1,
@@ -62,10 +80,11 @@ struct opencl_transfer {
 };
 const struct opencl_transfer *opencl_transfer(const struct probe_site *site);
 
-/* Values of the POCL event probes: the event, POCL_WINDOW words of it, and two of which one may be
- * the command's kernel. */
+/* Values when POCL submits: the event, POCL_WINDOW words of it, and twice POCL_RUN words, one of
+ * which is of the command of an ND-range: its kernel and its numbers of work groups. */
 #define POCL_WINDOW_OFFSET 64
 #define POCL_WINDOW        7
+#define POCL_RUN           4
 
 /* A piece of work that was asked for and whose command has not been seen. */
 struct opencl_launch {
@@ -75,7 +94,8 @@ struct opencl_launch {
 	uint64_t time_ns;
 	uint64_t ended_ns; /* when its thread was seen outside the call; 0: not yet */
 	uint32_t kernel, name;
-	uint16_t command; /* enum opencl_command */
+	uint32_t grid[3]; /* 0: not known */
+	uint16_t command; /* enum opencl_command; 0: none will come of it */
 	uint8_t kind;     /* enum launch_kind */
 	bool is_joined;
 	bool is_passed_over; /* a later one was submitted first: the call failed, or a launch next
@@ -149,6 +169,8 @@ struct opencl_process {
 	VEC(size_t) free_commands;
 	int name_word;   /* of a kernel: which word points to its name; -1: not known */
 	int window_word; /* of the window: which one is the queue; -1: not known */
+	/* Numbers of work groups are where we look for them: seen once, and never otherwise. */
+	bool groups_agree, groups_disagree;
 	bool has_pocl;
 	uint64_t launches;
 };

@@ -49,6 +49,8 @@ static int set_kernel(struct opencl_process *p, const struct opencl_kernel *kern
 		p->kernels.data[*known] = *kernel;
 		return 0;
 	}
+	if (p->kernels.len >= OPENCL_KERNELS_MAX)
+		return 0;
 	if (vec_push(&p->kernels, *kernel) < 0)
 		return -ENOMEM;
 	return hash_set(&p->kernel_index, kernel->handle, p->kernels.len - 1);
@@ -69,6 +71,8 @@ static int add_kernel(struct opencl *o, struct opencl_process *p, uint64_t handl
 		kernel.record = (uint32_t)*known;
 	else
 		rc = put_kernel(o, p, &kernel, program);
+	if (p->kernel_names.len >= OPENCL_NAMES_MAX)
+		hash_release(&p->kernel_names);
 	if (rc == 0 && !known)
 		rc = hash_set(&p->kernel_names, key, kernel.record);
 	if (rc == 0)
@@ -162,6 +166,10 @@ int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle,
 	uint32_t name;
 	int rc;
 
+	if (!known && p->kernels.len >= OPENCL_KERNELS_MAX) {
+		*ret = (struct opencl_kernel){ .handle = handle };
+		return 0;
+	}
 	if (known) {
 		*ret = p->kernels.data[*known];
 		return 0;
@@ -290,5 +298,7 @@ int opencl_program_created(struct opencl *o, struct opencl_process *p, const str
 	rc = capture_writer_string(o->host.writer, name, &object.name);
 	if (rc == 0)
 		rc = capture_writer_code_object(o->host.writer, &object, e->text, e->text_size);
+	if (p->programs.len >= OPENCL_PROGRAMS_MAX)
+		hash_release(&p->programs);
 	return rc < 0 ? rc : hash_set(&p->programs, program, object.id);
 }

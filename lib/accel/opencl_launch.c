@@ -7,10 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Launches of one queue that wait for their command. A program may enqueue as many as it likes
- * before the device gets to them; with a runtime that never tells, only a few are kept. */
-#define WAITING_MAX      (1u << 20)
-#define WAITING_MAX_MUTE (1u << 10)
 /* How far back one that was passed over is still of use, and looked at for each command. */
 #define PASSED_OVER_MAX 4096
 /* Take joined ones off the front when they are that many. */
@@ -28,7 +24,7 @@ struct opencl_launch *opencl_launch_get(struct opencl_queue *q, uint64_t number)
 /* Drop what is joined at the front, and, beyond the limit, the oldest. */
 static void trim(struct opencl *o, const struct opencl_process *p, struct opencl_queue *q)
 {
-	size_t limit = p->has_pocl ? WAITING_MAX : WAITING_MAX_MUTE;
+	size_t limit = p->has_pocl ? OPENCL_WAITING_MAX : OPENCL_WAITING_MAX_MUTE;
 
 	while (q->first < q->launches.len && (q->launches.data[q->first].is_joined ||
 					      (q->launches.data[q->first].is_passed_over &&
@@ -114,11 +110,14 @@ static int describe_launch(struct opencl *o, struct opencl_process *p, const str
 		if (rc < 0)
 			return rc;
 		launch->kernel = kernel.record;
-		if (e->site->id == SITE_NDRANGE)
-			return set_grid(o, e, record);
-		for (unsigned int i = 0; i < 3; i++)
-			record->grid[i] = record->block[i] = 1;
-		return 0;
+		if (e->site->id == SITE_TASK) {
+			for (unsigned int i = 0; i < 3; i++)
+				record->grid[i] = record->block[i] = 1;
+			return 0;
+		}
+		if (e->value[2] < 1 || e->value[2] > 3)
+			launch->command = 0; /* CL_INVALID_WORK_DIMENSION */
+		return set_grid(o, e, record);
 	}
 	if (transfer) {
 		launch->kind = transfer->kind;
@@ -158,6 +157,7 @@ int opencl_launched(struct opencl *o, struct opencl_process *p, const struct acc
 	r->correlation = launch.correlation;
 	r->name = launch.name;
 	r->bytes = launch.bytes;
+	memcpy(launch.grid, r->grid, sizeof(launch.grid));
 	rc = capture_writer_put(o->host.writer, &record);
 	if (rc < 0)
 		return rc;
@@ -197,7 +197,7 @@ int opencl_waiting(struct opencl *o, struct opencl_process *p, const struct acce
 	size_t queue;
 	int rc;
 
-	if (!p->has_pocl)
+	if (!p->has_pocl || p->waits.len >= OPENCL_WAITS_MAX)
 		return 0;
 	if (e->site->id == SITE_FINISH) {
 		rc = opencl_queue(o, p, e->value[0], &queue);

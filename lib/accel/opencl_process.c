@@ -69,6 +69,10 @@ int opencl_thread(struct opencl_process *p, uint32_t tid, struct opencl_thread *
 	uint64_t *index = hash_get(&p->thread_index, tid);
 
 	if (!index) {
+		if (p->threads.len >= OPENCL_THREADS_MAX) {
+			hash_release(&p->thread_index);
+			p->threads.len = 0;
+		}
 		if (vec_push(&p->threads, (struct opencl_thread){ .tid = tid }) < 0 ||
 		    hash_set(&p->thread_index, tid, p->threads.len - 1) < 0)
 			return -ENOMEM;
@@ -151,6 +155,8 @@ static int get_device(struct opencl *o, struct opencl_process *p, uint64_t handl
 	struct opencl_device device = { .handle = handle };
 	int rc;
 
+	if (!known && p->devices.len >= OPENCL_DEVICES_MAX)
+		known = hash_get(&p->device_index, p->devices.data[0].handle);
 	if (known) {
 		*ret = p->devices.data[*known].record;
 		return 0;
@@ -180,7 +186,7 @@ static int put_queue(struct opencl *o, struct opencl_process *p, const struct op
 	return capture_writer_put(o->host.writer, &record);
 }
 
-/* A new queue at @handle, in place of one that was there before. */
+/* A queue at a handle that was not used before. */
 static int add_queue(struct opencl *o, struct opencl_process *p, struct opencl_queue *queue)
 {
 	int rc;
@@ -216,6 +222,10 @@ int opencl_queue(struct opencl *o, struct opencl_process *p, uint64_t handle, si
 	struct opencl_queue queue = { .handle = handle };
 	int rc;
 
+	if (!known && p->queues.len >= OPENCL_QUEUES_MAX) {
+		queue.handle = 0;
+		known = hash_get(&p->queue_index, 0);
+	}
 	if (!known) {
 		rc = get_device(o, p, find_device(o, p, handle), &queue.device);
 		if (rc == 0)
@@ -247,10 +257,16 @@ int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struc
 		.out_of_order = queue_properties(e) & QUEUE_OUT_OF_ORDER,
 		.is_synced = true,
 	};
+	uint64_t *known = hash_get(&p->queue_index, queue.handle);
 	int rc;
 
-	if (!queue.handle)
+	if (!queue.handle || (!known && p->queues.len >= OPENCL_QUEUES_MAX))
 		return 0;
 	rc = get_device(o, p, e->value[0], &queue.device);
-	return rc < 0 ? rc : add_queue(o, p, &queue);
+	if (rc < 0 || !known)
+		return rc < 0 ? rc : add_queue(o, p, &queue);
+	/* The address of one that was released: the same queue to whoever reads the capture. */
+	p->queues.data[*known].out_of_order = queue.out_of_order;
+	p->queues.data[*known].is_synced = true;
+	return 0;
 }

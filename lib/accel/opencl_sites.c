@@ -117,17 +117,20 @@ const struct opencl_transfer *opencl_transfer(const struct probe_site *site)
 			POCL_WINDOW_OFFSET                                                         \
 		}                                                                                  \
 	}
-/* The command's kernel, where value @number is the command: the third word of an ND-range's command
- * in all versions from 0.14 to 7.0. */
-#define POCL_KERNEL_VALUE(number)                                                     \
-	{                                                                             \
-		.base = PROBE_VALUE, .index = (number), .derefs = 1, .offset = { 16 } \
+/* Words of the command that is value @number: its kernel is the third of an ND-range's in all
+ * versions from 0.14 to 7.0, and the numbers of work groups come next. */
+#define POCL_RUN_VALUE(number)                                                          \
+	{                                                                               \
+		.base = PROBE_VALUE, .index = (number), .derefs = 1, .count = POCL_RUN, \
+		.offset = {                                                             \
+			16                                                              \
+		}                                                                       \
 	}
 /* Of the window's words the command is at +88 of the event in 3.1, and at +96 in builds from 2025 on,
  * where each object has one word more in front. */
-#define POCL_KERNEL_VALUES                                    \
-	POCL_KERNEL_VALUE(1 + (88 - POCL_WINDOW_OFFSET) / 8), \
-		POCL_KERNEL_VALUE(1 + (96 - POCL_WINDOW_OFFSET) / 8)
+#define POCL_RUN_VALUES                                    \
+	POCL_RUN_VALUE(1 + (88 - POCL_WINDOW_OFFSET) / 8), \
+		POCL_RUN_VALUE(1 + (96 - POCL_WINDOW_OFFSET) / 8)
 
 const struct probe_site opencl_sites[] = {
 	/* queue, kernel, dimensions, global size, local size */
@@ -217,7 +220,7 @@ const struct probe_site opencl_sites[] = {
 	  .value = { ARG(1), WORDS(2, 6), RETURN } },
 
 	POCL_EVENT(SITE_POCL_SUBMITTED, "pocl_update_event_submitted", ARG(0), POCL_WINDOW_VALUE,
-		   POCL_KERNEL_VALUES),
+		   POCL_RUN_VALUES),
 	POCL_EVENT(SITE_POCL_RUNNING, "pocl_update_event_running", ARG(0)),
 	/* function, line, event, message */
 	POCL_EVENT(SITE_POCL_COMPLETE, "pocl_update_event_complete", ARG(2)),

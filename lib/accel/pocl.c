@@ -13,7 +13,7 @@
  *   command type, read from the event, lead to the oldest launch of that kind in the queue that is
  *   not joined: commands of an in-order queue are submitted in the order they were enqueued. When
  *   threads enqueue to one queue at the same time, their order at our probe may not be the queue's;
- *   the kernel tells them apart where it differs.
+ *   the kernel and the number of work groups tell them apart where they differ.
  *
  * Whatever joins beyond doubt also shows that older launches of an in-order queue whose calls had
  * ended before are not to be joined any more: the calls failed. Or, with several threads, the order
@@ -35,7 +35,8 @@
 
 struct command_view {
 	uint64_t event;
-	uint64_t kernel; /* handle; 0: none, or not known */
+	uint64_t kernel;        /* handle; 0: none, or not known */
+	const uint64_t *groups; /* of work items in each dimension, where the kernel is known */
 	size_t queue;
 	uint16_t command;
 };
@@ -65,12 +66,35 @@ static bool view_command(struct opencl_process *p, const struct accel_event *e,
 		if (ret->command == COMMAND_TASK)
 			ret->command = COMMAND_NDRANGE;
 		ret->kernel = 0;
-		for (size_t k = 1 + POCL_WINDOW; k < PROBE_VALUES; k++)
-			if (hash_get(&p->kernel_index, e->value[k]))
+		ret->groups = NULL;
+		for (size_t k = 1 + POCL_WINDOW; k + POCL_RUN <= PROBE_VALUES; k += POCL_RUN)
+			if (hash_get(&p->kernel_index, e->value[k])) {
 				ret->kernel = e->value[k];
+				ret->groups = &e->value[k + 1];
+			}
 		return true;
 	}
 	return false;
+}
+
+static bool groups_fit(const struct opencl_launch *launch, const struct command_view *view)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (launch->grid[i] && launch->grid[i] != view->groups[i])
+			return false;
+	return true;
+}
+
+/* Whether the numbers of groups are where we look shows with launches that are certain. */
+static void learn_groups(struct opencl_process *p, const struct opencl_launch *launch,
+			 const struct command_view *view)
+{
+	if (!view->groups || !launch->grid[0])
+		return;
+	if (groups_fit(launch, view))
+		p->groups_agree = true;
+	else
+		p->groups_disagree = true;
 }
 
 static bool launch_fits(const struct opencl_launch *launch, const struct command_view *view)
@@ -110,9 +134,10 @@ static void pass_over(struct opencl_queue *q, const struct opencl_launch *launch
 	}
 }
 
-static struct opencl_launch *launch_in_order(struct opencl_queue *q,
+static struct opencl_launch *launch_in_order(const struct opencl_process *p, struct opencl_queue *q,
 					     const struct command_view *view)
 {
+	bool use_groups = view->groups && p->groups_agree && !p->groups_disagree;
 	if (!q->is_synced && q->unjoined < UNJOINED_MAX) {
 		q->unjoined++;
 		return NULL;
@@ -120,7 +145,7 @@ static struct opencl_launch *launch_in_order(struct opencl_queue *q,
 	struct opencl_launch *passed_over = NULL;
 	for (size_t i = q->first; i < q->launches.len; i++) {
 		struct opencl_launch *launch = &q->launches.data[i];
-		if (!launch_fits(launch, view))
+		if (!launch_fits(launch, view) || (use_groups && !groups_fit(launch, view)))
 			continue;
 		if (!launch->is_passed_over)
 			return launch;
@@ -171,8 +196,9 @@ static int join(struct opencl *o, struct opencl_process *p, const struct accel_e
 		o->stats.joined_in_call++;
 		q->is_synced = true;
 		pass_over(q, launch);
+		learn_groups(p, launch, view);
 	} else {
-		launch = launch_in_order(q, view);
+		launch = launch_in_order(p, q, view);
 		if (!launch)
 			return launch_unseen(o, p, e, view, state);
 		o->stats.joined_in_order++;
@@ -225,6 +251,10 @@ static int begin_command(struct opencl *o, struct opencl_process *p, const struc
 	int rc;
 
 	forget_command(p, e->value[0]);
+	if (p->command_index.len >= OPENCL_WAITING_MAX) {
+		o->stats.given_up++;
+		return 0;
+	}
 	if (!view_command(p, e, &view) || !is_watched(view.command))
 		return 0;
 	state.queue = view.queue;

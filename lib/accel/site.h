@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VALUES 10 /* an ND-range: queue, kernel, dimensions, three sizes twice, event */
+#define PROBE_VALUES 16 /* POCL's event, seven words of it, and twice four of its command */
 #define PROBE_DEREFS 3
 
 enum probe_base {

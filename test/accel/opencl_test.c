@@ -52,6 +52,19 @@ static uint64_t submitted(struct runtime *t, uint32_t tid, uint64_t event, uint6
 	return command(t, "pocl_update_event_submitted", tid, event, queue, NDRANGE, kernel);
 }
 
+/* The same with the numbers of work groups behind the kernel. */
+static uint64_t submitted_grid(struct runtime *t, uint32_t tid, uint64_t event, uint64_t kernel,
+			       uint64_t groups)
+{
+	struct hit hit = {
+		"pocl_update_event_submitted",
+		.tid = tid,
+		.value = { event, 0xc0ffee, QUEUE, NDRANGE, 0xabc, 0, 0, 0, kernel, groups, 1, 1 },
+	};
+
+	return runtime_hit(t, hit);
+}
+
 static uint64_t running(struct runtime *t, uint32_t tid, uint64_t event)
 {
 	return command(t, "pocl_update_event_running", tid, event, QUEUE, NDRANGE, 0);
@@ -270,6 +283,66 @@ static void test_failed_launch(void **state)
 	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 0)->dispatch.correlation, 2);
 	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.correlation, 3);
 	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.end_ns, end);
+	runtime_close(&t);
+}
+
+/* A launch of four dimensions fails for sure: nothing is joined with it. */
+static void test_impossible_launch(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	setup_two_kernels(&t);
+	runtime_hit(&t, (struct hit){ "clEnqueueNDRangeKernel", .tid = 1,
+				      .value = { QUEUE, KERNEL, 4, 64, 1, 1, 16, 1, 1 } });
+	launch(&t, 1, QUEUE, KERNEL);
+	submitted(&t, 50, 0xe000, QUEUE, KERNEL);
+	running(&t, 50, 0xe000);
+	complete(&t, 50, 0xe000);
+	runtime_finish(&t);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 0)->dispatch.correlation, 2);
+	runtime_close(&t);
+}
+
+/* Threads race for a queue with one kernel, for different numbers of groups. */
+static void test_race_with_one_kernel(void **state)
+{
+	static struct runtime t;
+	struct hit big = { "clEnqueueNDRangeKernel", .tid = 1,
+			   .value = { QUEUE, KERNEL, 1, 1600, 1, 1, 16, 1, 1 } };
+
+	(void)state;
+	setup_two_kernels(&t);
+	launch(&t, 2, QUEUE, KERNEL); /* 1: four groups, and the command agrees */
+	submitted_grid(&t, 2, 0xe000, KERNEL, 4);
+	runtime_hit(&t, big);         /* 2: a hundred */
+	launch(&t, 2, QUEUE, KERNEL); /* 3: four, got the queue first */
+	complete(&t, 50, 0xe000);
+	submitted_grid(&t, 50, 0xe100, KERNEL, 4);
+	complete(&t, 50, 0xe100);
+	submitted_grid(&t, 50, 0xe200, KERNEL, 100);
+	complete(&t, 50, 0xe200);
+	runtime_finish(&t);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.correlation, 3);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 2)->dispatch.correlation, 2);
+	runtime_close(&t);
+}
+
+/* Where the words behind the kernel are something else, they are not gone by. */
+static void test_groups_are_elsewhere(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	setup_two_kernels(&t);
+	launch(&t, 1, QUEUE, KERNEL);
+	submitted_grid(&t, 1, 0xe000, KERNEL, 1);
+	launch(&t, 1, QUEUE, KERNEL);
+	complete(&t, 50, 0xe000);
+	submitted_grid(&t, 50, 0xe100, KERNEL, 1);
+	complete(&t, 50, 0xe100);
+	runtime_finish(&t);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.correlation, 2);
 	runtime_close(&t);
 }
 
@@ -645,7 +718,8 @@ static void test_other_layout(void **state)
 	static struct runtime t;
 	struct hit step = {
 		.tid = 1,
-		.value = { 0xe000, 0, 0xc0ffee, QUEUE, NDRANGE, 0xabc, 0, 0, 0x5eed, KERNEL_2 },
+		.value = { 0xe000, 0, 0xc0ffee, QUEUE, NDRANGE, 0xabc, 0, 0, 0x5eed, 0, 0, 0,
+			   KERNEL_2, 4, 1, 1 },
 	};
 
 	(void)state;
@@ -676,6 +750,29 @@ static void test_other_runtime(void **state)
 	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3000);
 	assert_non_null(strstr(runtime_info(&t, "missing.device-time"), "3000 of 3000"));
 	assert_string_equal(runtime_info(&t, "opencl.given-up"), "");
+	runtime_close(&t);
+}
+
+/* A program, or an attacker, that makes new handles without end does not fill our memory. */
+static void test_limits(void **state)
+{
+	static struct runtime t;
+	const uint64_t count = 70000;
+
+	(void)state;
+	runtime_open(&t);
+	t.records_wanted = 0;
+	for (uint64_t i = 1; i <= count; i++) {
+		runtime_hit(&t, (struct hit){ "clEnqueueNDRangeKernel", .tid = (uint32_t)i,
+					      .value = { 0x100000 + i, 0x900000 + i, 1, 1 } });
+		if (i % 8 == 0)
+			create_kernel(&t, 0x5000000 + i, "k");
+	}
+	runtime_finish(&t);
+	assert_int_equal(t.seen[RECORD_LAUNCH], count);
+	/* One more, for all that are too many. */
+	assert_int_equal(t.seen[RECORD_QUEUE], 4096 + 1);
+	assert_true(t.seen[RECORD_KERNEL] <= 65536);
 	runtime_close(&t);
 }
 
@@ -734,6 +831,9 @@ int main(void)
 		cmocka_unit_test(test_threads_and_queues),
 		cmocka_unit_test(test_threads_race_for_a_queue),
 		cmocka_unit_test(test_failed_launch),
+		cmocka_unit_test(test_impossible_launch),
+		cmocka_unit_test(test_race_with_one_kernel),
+		cmocka_unit_test(test_groups_are_elsewhere),
 		cmocka_unit_test(test_user_event),
 		cmocka_unit_test(test_other_commands),
 		cmocka_unit_test(test_copies),
@@ -751,6 +851,7 @@ int main(void)
 		cmocka_unit_test(test_lost_launch),
 		cmocka_unit_test(test_other_layout),
 		cmocka_unit_test(test_other_runtime),
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_processes),
 	};
 

@@ -227,6 +227,28 @@ class Launch(unittest.TestCase):
         self.check_callers(output, capture)
         self.check_dispatches(capture)
 
+    def test_calls(self):
+        """One of each: what it is called, how many bytes it moves, and that it was carried out, or
+        not where the call failed."""
+        output, capture = self.record(os.path.join(WORKLOADS, 'calls'))
+        expected = re.findall(r'^(.+) (\d+) (done|failed)$', output, re.MULTILINE)
+        self.assertGreater(len(expected), 20)
+        done = {r.number('correlation'): r
+                for r in capture.records['DISPATCH'] + capture.records['COPY']}
+        self.assertEqual(len(done),
+                         len(capture.records['DISPATCH']) + len(capture.records['COPY']))
+        seen = []
+        for launch in sorted(capture.records['LAUNCH'], key=lambda r: r.ns('time')):
+            name = launch.get('name') or 'kernel:' + capture.kernels[launch.number('kernel')]
+            end = done.get(launch.number('correlation'))
+            # POCL has nothing to do for these, and no event.
+            done_at_once = name in ('SVM Map', 'SVM Unmap')
+            seen.append((name, launch.get('bytes', '0'),
+                         'done' if end or done_at_once else 'failed'))
+            if end and launch.number('bytes'):
+                self.assertEqual(end['bytes'], launch['bytes'])
+        self.assertEqual(seen, expected)
+
     def test_pyopencl(self):
         _, capture = self.record('/usr/bin/python3', PYTHON, '500')
         names = Counter(capture.kernels[r.number('kernel')] for r in capture.launches)

@@ -2,7 +2,9 @@
 /* What the OpenCL workloads have in common: errors end the program, and a device to work on. */
 #pragma once
 
+#ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
+#endif
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
