@@ -9,8 +9,9 @@
 /* Where unwinding starts. */
 struct stack_regs {
 	u64 ip, sp, bp;
-	/* At a function's entry, before it has its own frame: bytes from sp to the return address,
-	 * + 1. 0: anywhere else. Frame pointers alone lose the immediate caller there. */
+	/* At a function's entry, before it has its own frame and with its caller's frame pointer:
+	 * bytes from sp to the return address, + 1. 0: anywhere else. Frame pointers alone lose the
+	 * immediate caller there, and with it no table of the function's own file is needed. */
 	u32 entry;
 };
 
@@ -138,6 +139,7 @@ static __always_inline void stack_walk_user(void *ctx, struct slot *slot,
 					    struct event_stack *stack)
 {
 	stack->kernel_count = 0;
+	slot->walk.entry = regs->entry;
 	if (stack_mode == STACK_MODE_TABLE)
 		unwind_user(slot, (void *)stack - (void *)slot->words);
 	else

@@ -376,6 +376,22 @@ static __always_inline void begin_walk(struct unwind_walk *walk)
 	fix_breakpoint(walk);
 }
 
+/* From a function's entry to its caller. Returns how many frames that was: 0 or 1. */
+static __always_inline u32 leave_entry(struct unwind_walk *walk, struct event_stack *stack)
+{
+	u64 place = walk->state.sp + walk->entry - 1, caller = 0;
+
+	if (!walk->entry || bpf_probe_read_user(&caller, sizeof(caller), (void *)place) || !caller)
+		return 0;
+	fix_probed(walk);
+	stack->ips[0] = walk->state.pc;
+	walk->state.pc = caller;
+	walk->state.sp = place + sizeof(caller);
+	walk->state.is_return = 1;
+	walk->state.is_leaf = 0;
+	return 1;
+}
+
 __noinline int unwind_user(struct slot *slot, __u32 at)
 {
 	u32 pid, zero = 0;
@@ -394,6 +410,8 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	c.stack->skip = 0;
 	c.stack->status = STACK_CAUSE_NONE;
 	begin_walk(&slot->walk);
+	u32 left = leave_entry(&slot->walk, c.stack);
+	c.stack->user_count = left;
 
 	space = bpf_map_lookup_elem(&unwind_processes, &pid);
 	c.mappings = space ? bpf_map_lookup_elem(&unwind_spaces, space) : NULL;
@@ -403,8 +421,8 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
 	} else {
 		fix_probed(&slot->walk);
-		c.stack->ips[0] = slot->walk.state.pc;
-		c.stack->user_count = 1;
+		c.stack->ips[left & 1] = slot->walk.state.pc;
+		c.stack->user_count = left + 1;
 		c.stack->status = STACK_CAUSE_NO_TABLE;
 	}
 	if (wants_copy(c.stack))

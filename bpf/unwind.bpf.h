@@ -38,4 +38,5 @@ struct unwind_walk {
 	u64 xol;      /* the page of uprobes: see fix_probed(); 0: this process has none */
 	u32 mappings; /* that the address space has */
 	u32 is_trap;  /* registers are those of an exception, not of a system call */
+	u32 entry;    /* as in struct stack_regs */
 };

@@ -42,11 +42,12 @@ static bool set_depth(struct state *s, int64_t depth)
 	return true;
 }
 
-/* A register gets a new value. False for the stack pointer: nothing is certain afterwards. */
+/* A register gets a new value. False for the stack pointer, after which nothing is certain, and for
+ * the frame pointer, which a walk up the stack takes for the caller's. */
 static bool overwrite(struct state *s, uint8_t reg)
 {
 	s->holds[reg] = NO_ARGUMENT;
-	return reg != X86_RSP;
+	return reg != X86_RSP && reg != X86_RBP;
 }
 
 /* The r/m operand as a destination of at least 4 bytes, or, with @is_byte, of 1 byte. */

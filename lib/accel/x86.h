@@ -18,6 +18,7 @@ enum x86_map {
 };
 
 #define X86_RSP  4
+#define X86_RBP  5
 #define X86_NONE 0xff
 
 struct x86_insn {

@@ -160,7 +160,8 @@ static void test_unknown_effects(void **state)
 		BYTES(0xc7, 0x06, 0, 0, 0, 0, 0x55),       /* movl $0,(%rsi); push %rbp */
 		BYTES(0x48, 0x89, 0xe5, 0x48, 0x89, 0xc4, 0x55), /* mov %rax,%rsp */
 		BYTES(0x48, 0x83, 0xc4, 0x08, 0x55),             /* add $8,%rsp: above its frame */
-		BYTES(0x48, 0x8b),                               /* cut off */
+		BYTES(0x48, 0x89, 0xe5, 0x53), /* mov %rsp,%rbp: the caller's is lost */
+		BYTES(0x48, 0x8b),             /* cut off */
 	};
 
 	(void)state;
