@@ -100,9 +100,12 @@ static uint32_t op_traits(struct span name)
 	return traits;
 }
 
-/* "nccl:all_reduce", "gloo:broadcast", "xccl:...": what ProcessGroup annotates collectives with. */
+/* "nccl:all_reduce", "gloo:broadcast", "xccl:...": what ProcessGroup annotates collectives with; and
+ * what people write around loss.backward(), where there is no Python to show it. */
 static uint32_t scope_traits(struct span name)
 {
+	if (has(name, "backward"))
+		return FRAME_RUNS_BACKWARD;
 	const char *colon = memchr(name.data, ':', name.size);
 	size_t size = colon ? (size_t)(colon - (const char *)name.data) : 0;
 

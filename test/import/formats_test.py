@@ -110,6 +110,17 @@ class Formats(unittest.TestCase):
                 self.assertEqual(capture.number('under-python-ops'), 3)
                 self.assertEqual(capture.number('backward-ops'), 2)
 
+    def test_backward_under_the_annotation_around_it(self):
+        value = fixtures.trace(
+            fixtures.span('## backward ##', 'user_annotation', 0, 100),
+            fixtures.op('autograd::engine::evaluate_function: MmBackward0', 50, 20, 2, tid=2),
+            fixtures.call('cudaLaunchKernel', 55, 5, 1, tid=2),
+            fixtures.kernel('mm_backward', 65, 5, 1))
+        capture = self.imported(value)
+        self.assertEqual(launch_of(capture, 'mm_backward')[0], [
+            'scope ## backward ##', 'op autograd::engine::evaluate_function: MmBackward0',
+            'native cudaLaunchKernel'])
+
     def test_backward_on_the_thread_of_its_forward(self):
         """Without Python to tell; what is around both is not said twice."""
         value = fixtures.trace(
