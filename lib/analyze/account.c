@@ -151,7 +151,7 @@ static int run_gap(struct run *run, uint64_t begin_ns, uint64_t end_ns, uint32_t
 	}
 	if (analysis_op_site(a, &a->ops.data[op], &site) < 0)
 		return -ENOMEM;
-	if (!l || l->flags & LAUNCH_BEFORE_WINDOW)
+	if (!l || !analysis_launch_is_seen(a, l))
 		return run_charge(run, ACCOUNT_UNKNOWN, op + 1, site, length);
 
 	uint64_t launched = l->time_ns < begin_ns ? begin_ns
@@ -253,7 +253,7 @@ static void count_part(struct run *run, const struct part *part, uint64_t busy_u
 
 	run->totals.ops++;
 	run->totals.clipped += op->start_ns != part->start_ns || op->end_ns != part->end_ns;
-	if (!l || l->flags & LAUNCH_BEFORE_WINDOW)
+	if (!l || !analysis_launch_is_seen(a, l))
 		return;
 	if (l->time_ns < busy_until_ns && run->totals.ops > 1)
 		run->totals.queued++;

@@ -14,6 +14,15 @@ uint32_t analysis_site_process(const struct analysis *a, uint32_t site)
 	return s->thread ? a->threads.data[s->thread].process : s->process;
 }
 
+bool analysis_launch_is_seen(const struct analysis *a, const struct launch *l)
+{
+	const struct stack *stack = &a->stacks.data[a->sites.data[l->site].stack];
+	if (l->flags & LAUNCH_BEFORE_WINDOW)
+		return false;
+	return l->thread ||
+	       (stack->count && a->objects.data[stack->frames[0].object].kind != OBJECT_MISSING);
+}
+
 uint32_t analysis_op_process(const struct analysis *a, const struct op *op)
 {
 	const struct launch *l = analysis_op_launch(a, op);

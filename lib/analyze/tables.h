@@ -290,6 +290,9 @@ static inline const struct launch *analysis_op_launch(const struct analysis *a, 
 {
 	return op->launch ? &a->launches.data[op->launch - 1] : NULL;
 }
+/* Whether a launch is one that was seen: imports make one up for work whose launch is not in the
+ * trace, so that its time and stack ("[unattributed]") say nothing of the host. */
+bool analysis_launch_is_seen(const struct analysis *a, const struct launch *l);
 /* The process row whose work it was; 0: not known. */
 uint32_t analysis_op_process(const struct analysis *a, const struct op *op);
 /* The site that launched it, one of kind SITE_UNATTRIBUTED where that is not known. */

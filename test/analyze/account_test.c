@@ -224,6 +224,34 @@ static void test_nonsense_is_shown(void **state)
 	scene_close(&s);
 }
 
+/* A launch that an import made up, without a thread and a stack, says nothing of the host. */
+static void test_made_up_launch(void **state)
+{
+	(void)state;
+	struct scene s;
+	scene_toy(&s);
+	struct record_frame frame = { scene_object(&s, OBJECT_MISSING, 0, "[unattributed]", ""),
+				      0 };
+	uint32_t stack;
+	assert_int_equal(capture_writer_stack(s.w, &frame, 1, STACK_ROOTED, &stack), 0);
+	scene_put(&s, (struct record){ .type = RECORD_LAUNCH,
+				       .launch = { .time_ns = 1300,
+						   .stack = stack,
+						   .kind = LAUNCH_KERNEL,
+						   .kernel = 1,
+						   .correlation = 2 } });
+	scene_launch(&s, 1, 900, 1, "main;first", 1);
+	scene_dispatch(&s, 1, 1, 1000, 1100);
+	scene_dispatch(&s, 2, 1, 1300, 1400);
+	scene_load(&s);
+	struct profile *p = scene_profile(&s, all);
+	assert_int_equal(tree_self(p, "[unattributed];-;[idle: unknown]", "wall"), 200);
+	assert_int_equal(tree_self(p, "[unattributed];-;gemm", "wall"), 100);
+	assert_int_equal(tree_total(p, "wall"), 400);
+	profile_free(p);
+	scene_close(&s);
+}
+
 /* ---- random sets against the definition ---- */
 
 #define OPS    24
@@ -349,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_what_the_host_waited_for),
 		cmocka_unit_test(test_window_of_steps),
 		cmocka_unit_test(test_nonsense_is_shown),
+		cmocka_unit_test(test_made_up_launch),
 		cmocka_unit_test(test_random_sets),
 		cmocka_unit_test(test_huge_times),
 	};
