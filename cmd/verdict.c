@@ -2,6 +2,7 @@
 #include "cmd/verdict.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "capture/field.h"
 
 #include <errno.h>
@@ -60,6 +61,12 @@ int view_check_sort(const char *sort, const char *const *keys, size_t count, str
 	return rc;
 }
 
+/* What a capture calls something: never control characters. */
+static void add_name(struct strbuf *out, const char *name)
+{
+	utf8_append_safe(out, name, strlen(name));
+}
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -102,8 +109,11 @@ static void add_devices(struct strbuf *out, const struct analysis_summary *s)
 		return;
 	}
 	strbuf_printf(out, "%s %" PRIu32, word, s->devices[0].index);
-	if (*s->devices[0].name)
-		strbuf_printf(out, " (%s)", s->devices[0].name);
+	if (*s->devices[0].name) {
+		strbuf_puts(out, " (");
+		add_name(out, s->devices[0].name);
+		strbuf_putc(out, ')');
+	}
 }
 
 static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
@@ -113,9 +123,10 @@ static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
 	strbuf_printf(out, "%s  ", verdict_title(s->verdict));
 	add_devices(out, s);
 	strbuf_printf(out, " busy %.1f %%", percent(busy, window));
-	if (s->is_window_of_steps && s->steps == 1)
-		strbuf_printf(out, " of %s", s->step_name);
-	else if (s->is_window_of_steps)
+	if (s->is_window_of_steps && s->steps == 1) {
+		strbuf_puts(out, " of ");
+		add_name(out, s->step_name);
+	} else if (s->is_window_of_steps)
 		strbuf_printf(out, " of %" PRIu64 " steps", s->steps);
 	strbuf_puts(out, ": ");
 	add_part_of(out, busy, window);
@@ -275,7 +286,9 @@ static void trust_samples(struct trust *t, const struct analysis_summary *s, str
 	for (size_t i = 0; i < s->lost_count; i++) {
 		if (!strcmp(s->lost[i].what, "cpu-sample") || !s->lost[i].count)
 			continue;
-		strbuf_printf(text, "%slost %s: ", text->len ? ", " : "", s->lost[i].what);
+		strbuf_puts(text, text->len ? ", lost " : "lost ");
+		add_name(text, s->lost[i].what);
+		strbuf_puts(text, ": ");
 		text_count(text, s->lost[i].count);
 	}
 	trust_add(t, text);
@@ -392,12 +405,20 @@ static void trust_missing(struct trust *t, const struct analysis_summary *s, str
 {
 	for (size_t i = 0; i < s->missing_count; i++) {
 		strbuf_reset(text);
-		strbuf_printf(text, "no %s (%s)", s->missing[i].key, s->missing[i].value);
+		strbuf_puts(text, "no ");
+		add_name(text, s->missing[i].key);
+		size_t brief = text->len;
+		strbuf_puts(text, " (");
+		add_name(text, s->missing[i].value);
+		strbuf_putc(text, ')');
 		/* The reason is in the quality view when the line has no room for it. */
 		if (strlen(INDENT) + text->len > t->width ||
 		    (t->line == 2 && t->column + text->len + 2 > t->width)) {
-			strbuf_reset(text);
-			strbuf_printf(text, "no %s", s->missing[i].key);
+			struct strbuf key = { 0 };
+			strbuf_add(&key, strbuf_text(text), brief);
+			trust_add(t, &key);
+			strbuf_release(&key);
+			continue;
 		}
 		trust_add(t, text);
 	}

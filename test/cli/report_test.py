@@ -124,6 +124,21 @@ class Tiny(unittest.TestCase):
         self.assertEqual(names('--pid', '4711'), [])
         self.assertEqual(len(self.ok(self.path, '--view', 'functions', '-n', '2').splitlines()), 3)
 
+    def test_hostile_names(self):
+        trace = {'deviceProperties': [{'id': 0, 'name': 'GPU\x1b[31m\nX'}], 'traceEvents': [
+            event('k\x1b]0;x\x07', 'kernel', 7, 1, 2, device=0, correlation=1),
+            event('ProfilerStep#1\x1b[2J', 'user_annotation', 1, 0, 9),
+            event('f\u202e;\n', 'cpu_op', 1, 4, 2)]}
+        path = os.path.join(self.folder.name, 'hostile.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(trace, file)
+        for args in ([], ['--view', 'tree'], ['--view', 'functions'], ['--view', 'quality']):
+            text = self.ok(path, *args)
+            self.assertFalse([c for c in text if c != '\n' and (ord(c) < 32 or c == '\u202e')])
+        # Nobody is known to have launched it: no host is blamed.
+        device = json.loads(self.ok(path, '--json'))['devices'][0]
+        self.assertEqual((device['idle_unknown_ns'], device['idle_host_late_ns']), (1000, 0))
+
     def test_bad_use(self):
         for args in (['--view', 'colours'], ['-n', '0'], ['-n', 'x'], ['--json', '--csv'],
                      ['a', 'b'], ['--nonsense']):
