@@ -8,6 +8,7 @@
  * - instructions have 16 bytes since sm_70, the operation in the lowest 12 bits.
  * Offsets are places in the file.
  */
+#include "base/hash.h"
 #include "device/cubin_lines.h"
 #include "device/object.h"
 
@@ -143,23 +144,40 @@ static void read_facts(struct device_object *o, const struct cubin *c, uint32_t 
 /* Since sm_90 the section counts what the system keeps for itself in each block. */
 #define RESERVED_SHARED_BYTES 1024u
 
-static uint32_t shared_bytes(const struct device_object *o, const char *kernel)
+/* Bytes of each section ".nv.shared.KERNEL", by the number of KERNEL in @names. */
+static int read_shared(const struct device_object *o, struct strtab *names, struct hash *sizes)
 {
-	char name[4096];
-	struct elf_section s;
-	if (snprintf(name, sizeof(name), ".nv.shared.%s", kernel) >= (int)sizeof(name) ||
-	    elf_section_find(o->elf, name, &s) < 0)
-		return 0;
-	if (s.size > UINT32_MAX)
-		return 0;
-	uint32_t size = (uint32_t)s.size;
-	return sm_version(o) >= 90 && size >= RESERVED_SHARED_BYTES ? size - RESERVED_SHARED_BYTES
-								    : size;
+	static const char prefix[] = ".nv.shared.";
+	for (size_t i = 1; i < elf_section_count(o->elf); i++) {
+		struct elf_section s = elf_section_get(o->elf, i);
+		uint32_t id;
+		if (strncmp(s.name, prefix, sizeof(prefix) - 1) != 0 || s.size > UINT32_MAX)
+			continue;
+		uint64_t reserved = sm_version(o) >= 90 ? RESERVED_SHARED_BYTES : 0;
+		uint64_t size = s.size >= reserved ? s.size - reserved : s.size;
+		if (strtab_add(names, s.name + sizeof(prefix) - 1, &id) < 0 ||
+		    hash_set(sizes, id, size) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int shared_bytes(struct strtab *names, const struct hash *sizes, const char *kernel,
+			uint32_t *ret)
+{
+	uint32_t id;
+	if (strtab_add(names, kernel, &id) < 0)
+		return -ENOMEM;
+	const uint64_t *size = hash_get(sizes, id);
+	*ret = size ? (uint32_t)*size : 0;
+	return 0;
 }
 
 static int add_functions(struct device_object *o, const struct cubin *c, const uint32_t *registers,
-			 const uint32_t *frame)
+			 const uint32_t *frame, struct strtab *names, struct hash *sizes)
 {
+	if (read_shared(o, names, sizes) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < c->symbols.len; i++) {
 		const struct cubin_symbol *y = &c->symbols.data[i];
 		if (y->type != STT_FUNC || !*y->name || !y->section ||
@@ -178,8 +196,8 @@ static int add_functions(struct device_object *o, const struct cubin *c, const u
 		};
 		f.facts.registers = registers[i];
 		f.facts.private_bytes = frame[i];
-		if (f.is_kernel)
-			f.facts.shared_bytes = shared_bytes(o, y->name);
+		if (f.is_kernel && shared_bytes(names, sizes, y->name, &f.facts.shared_bytes) < 0)
+			return -ENOMEM;
 		if (object_add_function(o, &f, f.offset,
 					(uint64_t)y->section << 32 | (y->value & UINT32_MAX)) < 0)
 			return -ENOMEM;
@@ -200,16 +218,22 @@ static int cubin_open(struct device_object *o, struct err *err)
 	if (rc < 0 || !registers || !frame)
 		return err_set(err, -ENOMEM, "'%s'", o->name);
 	read_facts(o, c, registers, frame);
-	if (add_functions(o, c, registers, frame) < 0)
-		return err_set(err, -ENOMEM, "'%s'", o->name);
-	return 0;
+	struct strtab names = { 0 };
+	struct hash sizes = { 0 };
+	rc = add_functions(o, c, registers, frame, &names, &sizes);
+	strtab_release(&names);
+	hash_release(&sizes);
+	return rc < 0 ? err_set(err, rc, "'%s'", o->name) : 0;
 }
 
 /* ---- the embedded PTX ---- */
 
+/* Of each object that a cubin was linked from there is one. */
+#define TEXTS_MAX 256
+
 static int read_texts(struct device_object *o, struct cubin *c)
 {
-	for (size_t i = 1; i < elf_section_count(o->elf); i++) {
+	for (size_t i = 1; i < elf_section_count(o->elf) && c->texts.len < TEXTS_MAX; i++) {
 		struct elf_section s = elf_section_get(o->elf, i);
 		struct cubin_text t = { 0 };
 		if (strncmp(s.name, ".nv_debug_ptx_txt", 17) != 0 ||
@@ -313,7 +337,8 @@ static int chain_at(struct device_object *o, const struct function *f, const str
 	const struct cubin_sequence *s = cubin_lines_at(l, section, address, &row);
 
 	*ret = 0;
-	while (s && count < CHAIN_LINES_MAX) {
+	size_t depth = o->chain_total < CHAIN_TOTAL_MAX ? CHAIN_LINES_MAX : 1;
+	while (s && count < depth) {
 		const struct cubin_row *r = &l->rows.data[s->first + row];
 		inner[count++] = (struct chain_line){
 			.name = r->context ? r->name : 0,

@@ -25,9 +25,13 @@
 /* For one function, while other work goes on on the machine. */
 #define HELPER_REPLY_MS 30000
 /* One answer: DEVICE_ROWS_MAX rows are not sent as one. */
-#define HELPER_REPLY_BYTES_MAX (1ull << 30)
+#define HELPER_REPLY_BYTES_MAX (512ull << 20)
 /* An object that has killed so many has shown that it will kill the next. */
 #define HELPER_DEATHS_MAX 4
+
+/* Objects of less code are listed whole, so that a capture of thousands of small ones, as POCL's, does not
+ * keep thousands of processes. */
+#define WHOLE_BYTES_MAX (256u << 10)
 
 struct helper {
 	pid_t pid; /* 0: none */
@@ -105,7 +109,7 @@ static int close_off(void)
 	/* abort() */
 	if (!rc)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	if (!rc)
 		rc = seccomp_load(ctx);
 	seccomp_release(ctx);
@@ -180,16 +184,21 @@ __attribute__((noreturn)) static void child_run(struct device_object *o, int fd)
 
 /* ---- in the parent ---- */
 
+static void end(struct helper *h)
+{
+	if (!h->pid)
+		return;
+	close(h->fd);
+	kill(h->pid, SIGKILL);
+	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+}
+
 void helper_stop(struct helper *h)
 {
-	if (!h)
-		return;
-	if (h->pid) {
-		close(h->fd);
-		kill(h->pid, SIGKILL);
-		while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (h)
+		end(h);
 	free(h);
 }
 
@@ -309,30 +318,49 @@ static int ask(struct device_object *o, const struct helper *h, size_t function)
 	return take_reply(o, function, &header, span_of(tables, header.bytes), rows);
 }
 
-int helper_list(struct device_object *o, size_t function)
+static int list_one(struct device_object *o, struct helper *h, size_t function)
 {
 	int rc = -EPIPE;
 
-	if (!o->helper)
-		o->helper = calloc(1, sizeof(*o->helper));
-	struct helper *h = o->helper;
-	if (!h)
-		return -ENOMEM;
 	for (int tries = 0; tries < 2 && rc == -EPIPE && h->deaths < HELPER_DEATHS_MAX; tries++) {
 		if (!h->pid && start(o, h) < 0)
 			return -EPIPE;
 		rc = ask(o, h, function);
 		if (rc == -EPIPE) {
-			close(h->fd);
-			kill(h->pid, SIGKILL);
-			while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-				;
-			h->pid = 0;
+			end(h);
 			h->deaths++;
 			o->flags |= DEVICE_NO_TEXT;
 			o->row_count -= o->functions.data[function].rows.len;
 			o->functions.data[function].rows.len = 0;
 		}
 	}
+	return rc;
+}
+
+static bool is_small(const struct device_object *o)
+{
+	uint64_t size = 0;
+	for (size_t i = 0; i < o->functions.len && size <= WHOLE_BYTES_MAX; i++)
+		size += o->functions.data[i].pub.size;
+	return size <= WHOLE_BYTES_MAX;
+}
+
+int helper_list(struct device_object *o, size_t function)
+{
+	if (!o->helper)
+		o->helper = calloc(1, sizeof(*o->helper));
+	struct helper *h = o->helper;
+	if (!h)
+		return -ENOMEM;
+	int rc = list_one(o, h, function);
+	if (!is_small(o))
+		return rc;
+	for (size_t i = 0; i < o->functions.len && rc != -ENOMEM; i++) {
+		if (o->functions.data[i].is_listed)
+			continue;
+		o->functions.data[i].is_listed = true;
+		rc = list_one(o, h, i);
+	}
+	end(h);
 	return rc;
 }

@@ -231,6 +231,7 @@ static int publish_chain(struct device_object *o, const struct chain_line *lines
 			.line = lines[i].line,
 			.column = lines[i].column,
 		};
+	o->chain_total += count;
 	return vec_push(&o->chains, (struct chain){ .lines = out, .count = count });
 }
 
@@ -248,6 +249,10 @@ int object_chain(struct device_object *o, const struct chain_line *lines, size_t
 		*ret = 0;
 		return 0;
 	}
+	if (o->chain_total + count > CHAIN_TOTAL_MAX) {
+		lines += count - 1;
+		count = 1;
+	}
 	if (strtab_intern(&o->chain_blobs, lines, count * sizeof(*lines), &id, &is_fresh) < 0 ||
 	    (is_fresh && publish_chain(o, lines, count) < 0))
 		return -ENOMEM;
@@ -259,7 +264,8 @@ int object_add_row(struct device_object *o, size_t function, const struct row *r
 {
 	struct function *f = &o->functions.data[function];
 
-	if (o->row_count >= DEVICE_ROWS_MAX)
+	/* Functions that overlap, which no compiler makes, cannot make a small file large. */
+	if (o->row_count >= DEVICE_ROWS_MAX || o->row_count >= o->bytes.size)
 		return 0;
 	/* A stretch of nothing but the same line is one row. */
 	if (!row->length && f->rows.len) {

@@ -59,6 +59,9 @@ struct chain {
 
 /* Deeper ones are cut at their outer end; as in lib/dwarf. */
 #define CHAIN_LINES_MAX 256u
+/* In all chains of an object, 400 MB; then only the innermost line of a place is kept. A kernel of 100,000
+ * instructions has some hundred thousand. */
+#define CHAIN_TOTAL_MAX (8u << 20)
 
 struct device_object {
 	const struct device_ops *ops;
@@ -68,7 +71,8 @@ struct device_object {
 	struct elf_file *elf;
 	char arch[32];
 	VEC(struct function) functions;
-	size_t row_count; /* in all functions */
+	size_t row_count;   /* in all functions */
+	size_t chain_total; /* lines in all chains */
 	struct strtab strings;
 	struct strtab chain_blobs; /* struct chain_line[] */
 	VEC(struct chain) chains;  /* same numbers */

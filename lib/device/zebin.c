@@ -7,6 +7,7 @@
  *
  * Of .ze_info, which is YAML as one writer writes it, a few numbers are read, by line.
  */
+#include "base/hash.h"
 #include "device/disassembler.h"
 #include "device/linked.h"
 
@@ -36,6 +37,9 @@ struct zebin {
 	uint32_t platform; /* IGA's: major << 24 | minor */
 	bool is_platform_known;
 	uint8_t *debug; /* the relocated copy of the file */
+	struct strtab names;
+	struct hash facts_of; /* kernel's number in `names` -> index */
+	VEC(struct device_facts) facts;
 };
 
 static bool zebin_is_mine(struct elf_file *elf)
@@ -46,8 +50,12 @@ static bool zebin_is_mine(struct elf_file *elf)
 static void zebin_close(struct device_object *o)
 {
 	struct zebin *z = o->state;
-	if (z)
-		free(z->debug);
+	if (!z)
+		return;
+	strtab_release(&z->names);
+	hash_release(&z->facts_of);
+	vec_release(&z->facts);
+	free(z->debug);
 	free(z);
 }
 
@@ -143,46 +151,71 @@ static bool line_number(const char *line, size_t size, const char *key, uint32_t
 	return true;
 }
 
-/* The facts of @kernel: what stands between its name and the next in "kernels:". */
-static void read_info(struct device_object *o, const char *kernel, struct device_facts *ret)
+/* "  - name: KERNEL": KERNEL; empty for other lines. */
+static struct span item_name(const char *line, size_t size)
 {
-	static const char name_key[] = "name:";
+	static const char key[] = "name:";
+	const char *name =
+		size >= 4 && !memcmp(line, "  - ", 4) ? memmem(line, size, key, strlen(key)) : NULL;
+	if (!name)
+		return span_of("", 0);
+	name += strlen(key);
+	size_t left = size - (size_t)(name - line);
+	while (left && (*name == ' ' || *name == '\'')) {
+		name++;
+		left--;
+	}
+	while (left && (name[left - 1] == '\'' || name[left - 1] == '\r'))
+		left--;
+	return span_of(name, left);
+}
+
+/* What stands between the name of each kernel and the next, up to "kernels_misc_info:". */
+static int read_info(struct device_object *o, struct zebin *z)
+{
 	struct elf_section s;
 	struct span data;
-	bool is_it = false;
 
 	if (elf_section_find(o->elf, ".ze_info", &s) < 0 ||
 	    elf_section_data(o->elf, &s, &data, NULL) < 0)
-		return;
+		return 0;
 	const char *p = (const char *)data.data, *end = p + data.size;
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		size_t size = newline ? (size_t)(newline - p) : (size_t)(end - p);
-		const char *name = size >= 4 && !memcmp(p, "  - ", 4)
-					   ? memmem(p, size, name_key, strlen(name_key))
-					   : NULL;
-		if (size >= 19 && !memcmp(p, "kernels_misc_info:", 18))
-			return;
-		if (name) {
-			name += strlen(name_key);
-			size_t left = size - (size_t)(name - p);
-			while (left && (*name == ' ' || *name == '\'')) {
-				name++;
-				left--;
-			}
-			while (left && (name[left - 1] == '\'' || name[left - 1] == '\r'))
-				left--;
-			is_it = left == strlen(kernel) && !memcmp(name, kernel, left);
+		struct span name = item_name(p, size);
+		if (size >= 18 && !memcmp(p, "kernels_misc_info:", 18))
+			return 0;
+		if (name.size) {
+			uint32_t id;
+			struct device_facts none = { 0 };
+			if (strtab_intern(&z->names, name.data, name.size, &id, NULL) < 0 ||
+			    vec_push(&z->facts, none) < 0 ||
+			    hash_set(&z->facts_of, id, z->facts.len - 1) < 0)
+				return -ENOMEM;
 		}
-		if (is_it) {
-			line_number(p, size, "grf_count", &ret->registers);
-			line_number(p, size, "simd_size", &ret->simd);
-			line_number(p, size, "slm_size", &ret->shared_bytes);
-			line_number(p, size, "spill_size", &ret->spill_bytes);
-			line_number(p, size, "private_size", &ret->private_bytes);
+		if (z->facts.len) {
+			struct device_facts *f = vec_last(&z->facts);
+			line_number(p, size, "grf_count", &f->registers);
+			line_number(p, size, "simd_size", &f->simd);
+			line_number(p, size, "slm_size", &f->shared_bytes);
+			line_number(p, size, "spill_size", &f->spill_bytes);
+			line_number(p, size, "private_size", &f->private_bytes);
 		}
 		p += size + 1;
 	}
+	return 0;
+}
+
+static int find_facts(struct zebin *z, const char *kernel, struct device_facts *ret)
+{
+	uint32_t id;
+	if (strtab_add(&z->names, kernel, &id) < 0)
+		return -ENOMEM;
+	const uint64_t *index = hash_get(&z->facts_of, id);
+	if (index)
+		*ret = z->facts.data[*index];
+	return 0;
 }
 
 static const char *symbol_name(struct span names, uint32_t at)
@@ -231,7 +264,7 @@ static uint64_t section_base(const struct zebin *z, const struct elf_section *s)
 	return z->is_linked ? s->addr : s->offset;
 }
 
-static int add_functions(struct device_object *o, const struct zebin *z)
+static int add_functions(struct device_object *o, struct zebin *z)
 {
 	struct symbols t;
 	if (!find_symbols(o, &t))
@@ -254,8 +287,8 @@ static int add_functions(struct device_object *o, const struct zebin *z)
 			.is_kernel = !strncmp(s.name, TEXT_PREFIX, strlen(TEXT_PREFIX)) &&
 				     !strcmp(s.name + strlen(TEXT_PREFIX), name),
 		};
-		if (f.is_kernel)
-			read_info(o, name, &f.facts);
+		if (f.is_kernel && find_facts(z, name, &f.facts) < 0)
+			return -ENOMEM;
 		if (object_add_function(o, &f, s.offset + at, 0) < 0)
 			return -ENOMEM;
 	}
@@ -270,7 +303,7 @@ static int zebin_open(struct device_object *o, struct err *err)
 	o->state = z;
 	z->is_linked = elf_header(o->elf).type == ET_EXEC;
 	read_notes(o, z);
-	if (add_functions(o, z) < 0)
+	if (read_info(o, z) < 0 || add_functions(o, z) < 0)
 		return err_set(err, -ENOMEM, "'%s'", o->name);
 	return 0;
 }
