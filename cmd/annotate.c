@@ -123,12 +123,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void add_title(struct strbuf *out, const struct annotated *k)
 {
 	const struct analysis_kernel_hits *h = k->hits;
-	struct strbuf name = { 0 };
 
-	demangle(&name, k->kernel, DEMANGLE_PARAMS);
 	strbuf_puts(out, "kernel ");
-	utf8_append_safe(out, strbuf_text(&name), name.len);
-	strbuf_release(&name);
+	annotate_name(out, k->kernel, DEMANGLE_PARAMS);
 	strbuf_printf(out, "\n%" PRIu64 " samples, %.1f%% of %" PRIu64 " of all kernels",
 		      h->kernel_samples, 100.0 * (double)h->kernel_samples / (double)h->all_samples,
 		      h->all_samples);

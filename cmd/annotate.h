@@ -58,6 +58,8 @@ void hits_reasons(struct strbuf *out, const struct analysis_kernel_hits *h, uint
 bool annotated_has(const struct annotated *k, const struct device_function *f);
 /* "  12.3 %     1,234" or blanks. */
 void annotate_share(struct strbuf *out, const struct annotated *k, uint64_t samples);
+/* As people wrote it, harmless to a terminal; flags of demangle(). */
+void annotate_name(struct strbuf *out, const char *name, unsigned flags);
 /* "name:12" */
 void annotate_place(struct strbuf *out, const struct device_line *line);
 /* The end of the stretch that a place stands for. */

@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "device/stall.h"
+#include "symbolize/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +43,7 @@ static void add_chain(struct strbuf *out, const struct device_place *p)
 	strbuf_printf(out, "%*s; ", 4, "");
 	for (size_t i = 0; i < p->line_count; i++) {
 		strbuf_puts(out, i ? " > " : "");
-		utf8_append_safe(out, p->lines[i].name, strlen(p->lines[i].name));
+		annotate_name(out, p->lines[i].name, 0);
 		strbuf_putc(out, ' ');
 		annotate_place(out, &p->lines[i]);
 	}
@@ -139,7 +140,7 @@ static int add_function(struct strbuf *out, const struct annotated *k, size_t fu
 	size_t skipped = 0;
 
 	strbuf_puts(out, "\n");
-	utf8_append_safe(out, f->name, strlen(f->name));
+	annotate_name(out, f->name, DEMANGLE_PARAMS);
 	strbuf_printf(out, " at 0x%" PRIx64 ", %" PRIu64 " bytes", f->offset, f->size);
 	add_facts(out, f);
 	strbuf_puts(out, "\n");

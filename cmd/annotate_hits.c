@@ -3,6 +3,7 @@
 #include "cmd/annotate.h"
 
 #include "base/utf8.h"
+#include "symbolize/demangle.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -85,6 +86,18 @@ void annotate_share(struct strbuf *out, const struct annotated *k, uint64_t samp
 			      samples);
 	else
 		strbuf_printf(out, "%16s  ", "");
+}
+
+void annotate_name(struct strbuf *out, const char *name, unsigned flags)
+{
+	struct strbuf text = { 0 };
+	demangle(&text, name, flags);
+	const char *shown = strbuf_text(&text);
+	/* nvcc's mark of static functions, other in each build. */
+	const char *end = strncmp(shown, "_INTERNAL_", 10) ? NULL : strstr(shown, "::");
+	shown = end ? end + 2 : shown;
+	utf8_append_safe(out, shown, strlen(shown));
+	strbuf_release(&text);
 }
 
 void annotate_place(struct strbuf *out, const struct device_line *line)

@@ -36,28 +36,21 @@ static bool is_wanted(const char *pattern, const char *name)
 	return is;
 }
 
-static void add_name(struct strbuf *out, const char *name)
-{
-	struct strbuf text = { 0 };
-	demangle(&text, name, DEMANGLE_PARAMS);
-	utf8_append_safe(out, strbuf_text(&text), text.len);
-	strbuf_release(&text);
-}
-
 /* --offset: one place, innermost last. */
 static void show_place(struct strbuf *out, const struct device_place *p)
 {
 	const struct device_function *f = p->function;
-	add_name(out, f->name);
+	annotate_name(out, f->name, DEMANGLE_PARAMS);
 	strbuf_printf(out, "+0x%" PRIx64, p->offset - f->offset);
 	if (f->kernel && strcmp(f->kernel, f->name) != 0) {
 		strbuf_puts(out, " in kernel ");
-		add_name(out, f->kernel);
+		annotate_name(out, f->kernel, DEMANGLE_PARAMS);
 	}
 	strbuf_putc(out, '\n');
 	for (size_t i = 0; i < p->line_count; i++) {
 		strbuf_printf(out, "%*s", (int)(2 * i + 2), "");
-		add_name(out, *p->lines[i].name ? p->lines[i].name : "[unknown]");
+		annotate_name(out, *p->lines[i].name ? p->lines[i].name : "[unknown]",
+			      DEMANGLE_PARAMS);
 		strbuf_puts(out, " at ");
 		utf8_append_safe(out, p->lines[i].file, strlen(p->lines[i].file));
 		strbuf_printf(out, ":%" PRIu32 ":%" PRIu32 "\n", p->lines[i].line,
@@ -85,7 +78,7 @@ static void list_functions(struct shown *s, struct device_object *o, const char 
 		const struct device_function *f = device_function_get(o, i);
 		strbuf_printf(s->out, "  0x%08" PRIx64 " %8" PRIu64 "  %s ", f->offset, f->size,
 			      f->is_kernel ? "kernel  " : "function");
-		add_name(s->out, f->name);
+		annotate_name(s->out, f->name, DEMANGLE_PARAMS);
 		strbuf_putc(s->out, '\n');
 	}
 }
@@ -102,7 +95,7 @@ static int show_kernel(struct shown *s, struct device_object *o, const char *tit
 	};
 	utf8_append_safe(s->out, title, strlen(title));
 	strbuf_puts(s->out, ": kernel ");
-	add_name(s->out, kernel);
+	annotate_name(s->out, kernel, DEMANGLE_PARAMS);
 	strbuf_putc(s->out, '\n');
 	int rc = opt->source || !opt->assembly ? annotate_source(s->out, &k) : 0;
 	if (!rc && (opt->assembly || !opt->source))
