@@ -41,17 +41,21 @@ struct view_ops {
 	const char *name;
 	int (*make)(struct sheet *t, const struct view *v, struct err *err);
 	const char *metrics[VIEW_METRICS_MAX]; /* those with data are in the profile */
+	bool has_places;                       /* needs what is below kernels; only on its own */
 };
 
 static const struct view_ops views[] = {
-	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" } },
-	{ "code", view_code, { "wall", "launches", "idle-host" } },
-	{ "functions", view_functions, { "cpu-samples", "cpu-time" } },
-	{ "tree", view_tree, { NULL } }, /* the one to be shown */
-	{ "processes", view_processes, { NULL } },
-	{ "where", view_where, { NULL } },
-	{ "idle-host", view_idle_host, { "idle-host" } },
-	{ "quality", view_quality, { NULL } },
+	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" }, false },
+	{ "code", view_code, { "wall", "launches", "idle-host" }, false },
+	{ "functions", view_functions, { "cpu-samples", "cpu-time" }, false },
+	{ "tree", view_tree, { NULL }, true }, /* the metric to be shown */
+	{ "lines", view_lines, { "device-samples" }, true },
+	{ "instructions", view_instructions, { "device-samples" }, true },
+	{ "stalls", view_stalls, { "device-samples" }, true },
+	{ "processes", view_processes, { NULL }, false },
+	{ "where", view_where, { NULL }, false },
+	{ "idle-host", view_idle_host, { "idle-host" }, false },
+	{ "quality", view_quality, { NULL }, false },
 };
 
 struct report_options {
@@ -82,7 +86,8 @@ enum {
 static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, code, functions, tree, processes, where, idle-host or quality",
+	  "Show one table: kernels, code, functions, tree, lines, instructions, stalls, processes, "
+	  "where, idle-host or quality",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
@@ -438,7 +443,7 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 		verdict_json(j, v->s);
 	for (size_t i = 0; i < ARRAY_SIZE(views) && !rc; i++) {
 		struct view each = *v;
-		if (opt->view ? &views[i] != opt->view : views[i].make == view_tree)
+		if (opt->view ? &views[i] != opt->view : views[i].has_places)
 			continue;
 		if (!opt->view && views[i].make != view_kernels)
 			each.sort = NULL;
@@ -489,7 +494,7 @@ static int make_profile(struct profile **ret, const struct report_options *opt, 
 		.filter = opt->filter,
 		/* Only the tree gets shorter by folding; the others go by single frames. */
 		.full = opt->full || !is_tree,
-		.kernels_only = !is_tree,
+		.kernels_only = !opt->view || !opt->view->has_places,
 	};
 
 	want_views(&w, opt, a);

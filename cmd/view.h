@@ -28,6 +28,11 @@ int view_tree(struct sheet *t, const struct view *v, struct err *err);
 int view_processes(struct sheet *t, const struct view *v, struct err *err);
 int view_quality(struct sheet *t, const struct view *v, struct err *err);
 
+/* Device samples by source line, instruction, stall reason; for profiles with what is below kernels. */
+int view_lines(struct sheet *t, const struct view *v, struct err *err);
+int view_instructions(struct sheet *t, const struct view *v, struct err *err);
+int view_stalls(struct sheet *t, const struct view *v, struct err *err);
+
 /* Where the devices' time goes, and what the host did while they were idle; without limits. */
 int view_where(struct sheet *t, const struct view *v, struct err *err);
 int view_idle_host(struct sheet *t, const struct view *v, struct err *err);

@@ -91,6 +91,21 @@ class Tiny(unittest.TestCase):
             with subprocess.Popen(['cat', path], stdout=subprocess.PIPE) as cat:
                 self.assertEqual(self.ok('-i', '-', stdin=cat.stdout), expected)
 
+    def test_places_in_kernels(self):
+        done = run('report', self.path, '--view', 'lines')
+        self.assertEqual((done.returncode, done.stdout), (1, ''))
+        self.assertIn('no samples of what devices did', done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'x.data')
+            subprocess.run([os.environ['MAKE_CAPTURE'], 'one-sample', path], check=True)
+            for view, key, name in (('lines', 'line', 'multiply.cl:7'),
+                                    ('instructions', 'instruction', '0x10'),
+                                    ('stalls', 'reason', 'sbid')):
+                rows = json.loads(self.ok(path, '--view', view, '--json'))[view]
+                self.assertEqual([(r[key], r['samples'], r['share']) for r in rows],
+                                 [(name, 3, 1)])
+            self.assertIn('waits for', self.ok(path, '--view', 'stalls'))
+
     def test_views(self):
         for view in ('kernels', 'code', 'functions', 'tree', 'processes', 'where', 'idle-host', 'quality'):
             with self.subTest(view=view):
