@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* In the child. Does not return. */
-static void run_command(int go, int failure, char *const argv[], const char *const environment[])
+static void run_command(int go, int failure, char *const argv[], const char *const environment[],
+			const struct standing *standing)
 {
 	sigset_t none;
 	char byte;
@@ -21,6 +22,7 @@ static void run_command(int go, int failure, char *const argv[], const char *con
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	standing_restore(standing);
 	for (size_t i = 0; environment && environment[i]; i++) {
 		char *copy = strdup(environment[i]);
 		if (copy)
@@ -36,7 +38,7 @@ static void run_command(int go, int failure, char *const argv[], const char *con
 }
 
 int command_fork(struct command *ret, char *const argv[], const char *const environment[],
-		 struct err *err)
+		 const struct standing *standing, struct err *err)
 {
 	int go[2], failure[2];
 
@@ -54,7 +56,7 @@ int command_fork(struct command *ret, char *const argv[], const char *const envi
 		return err_set(err, -errno, "cannot fork");
 	if (pid == 0) {
 		close(go_write); /* or it would never see the end of file */
-		run_command(go_read, failure_write, argv, environment);
+		run_command(go_read, failure_write, argv, environment, standing);
 	}
 	*ret = (struct command){
 		.pid = pid,

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "collect/standing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,10 +22,10 @@ struct command {
 	int wait_status; /* as waitpid() gives it, once it has ended */
 };
 
-/* @argv as for execvp(). @environment: "KEY=VALUE" to set, up to a NULL, or NULL. Signals are as the
- * caller's were before @blocked were blocked. */
+/* @argv as for execvp(). @environment: "KEY=VALUE" to set, up to a NULL, or NULL. The command gets no
+ * blocked signals, and our @standing as it was before. */
 int command_fork(struct command *ret, char *const argv[], const char *const environment[],
-		 struct err *err);
+		 const struct standing *standing, struct err *err);
 /* Let it run. When it cannot be: its errno, the text saying why. */
 int command_start(struct command *c, const char *name, struct err *err);
 /* Take note that it has ended, if it has; true then. */

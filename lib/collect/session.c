@@ -8,19 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-
-/* One descriptor is kept for each file that a target maps. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 /* A file of a target has been opened for the first time. */
 static void on_open_object(void *data, struct object *object, const struct object_place *place)
@@ -73,10 +61,10 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	if (!s)
 		return err_set(err, -ENOMEM, "no memory for the session");
 	s->opt = *opt;
-	/* First, as workers are copies of what we are now. */
+	standing_raise(&s->standing);
+	/* Early, as workers are copies of what we are now. */
 	if (worker_start(&s->worker, err) < 0)
 		log_debug("%s", err->text);
-	raise_descriptor_limit();
 	if ((rc = open_writer(s, err)) < 0 || (rc = objects_init(&s->objects, err)) < 0)
 		return rc;
 	s->objects.on_open = on_open_object;
@@ -128,7 +116,7 @@ static int add_command(struct session *s, struct err *err)
 {
 	uint32_t flags = TARGET_STARTING | (s->opt.no_children ? 0 : TARGET_INHERIT);
 
-	int rc = command_fork(&s->command, s->opt.command, s->opt.environment, err);
+	int rc = command_fork(&s->command, s->opt.command, s->opt.environment, &s->standing, err);
 	if (rc < 0)
 		return rc;
 	rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);

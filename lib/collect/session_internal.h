@@ -15,12 +15,14 @@
 #include "collect/sampler.h"
 #include "collect/session.h"
 #include "collect/sideband.h"
+#include "collect/standing.h"
 #include "collect/unwind.h"
 #include "worker/worker.h"
 
 struct session {
 	struct session_options opt;
-	struct worker *worker; /* NULL: could not be started, nothing gets a name */
+	struct standing standing; /* before we asked for more */
+	struct worker *worker;    /* NULL: could not be started, nothing gets a name */
 	struct capture_writer *writer;
 	struct objects objects;
 	struct processes processes;

@@ -13,12 +13,23 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 /*
- * Looking at a process again takes at least this many times as long as the look before took: one that
- * maps hundreds of libraries, one after the other, must not keep us busy (PyTorch: 2 ms a look).
+ * Looking at a process again takes at least this many times the CPU time that the look before took: one
+ * that maps hundreds of libraries, one after the other, must not keep us busy (PyTorch: 2 ms a look).
+ * CPU time, as a look that had to wait for a busy CPU or for the worker's new tables says nothing about
+ * the next: by the clock, pauses of 0.3 s left thousands of launches without their callers.
  */
 #define LOOK_PAUSE_FACTOR 8
+
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Mappings of one address space; the kernel's default for all of them, executable or not. */
 #define SPACE_MAPPINGS_MAX 65530u
@@ -328,9 +339,9 @@ int unwinder_publish(struct unwinder *u, uint64_t now_ns)
 			u->marked.data[kept++] = f;
 			continue;
 		}
-		uint64_t start_ns = table_clock_ns();
+		uint64_t start_ns = cpu_time_ns();
 		rc = look(u, f, now_ns);
-		f->next_look_ns = now_ns + (table_clock_ns() - start_ns) * LOOK_PAUSE_FACTOR;
+		f->next_look_ns = now_ns + (cpu_time_ns() - start_ns) * LOOK_PAUSE_FACTOR;
 		f->is_marked = false;
 	}
 	u->marked.len = kept;

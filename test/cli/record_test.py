@@ -102,6 +102,13 @@ class Record(unittest.TestCase):
                                delta=4 * (share * (1 - share) / both) ** 0.5 + 0.005)
         return count
 
+    def test_command_has_our_standing(self):
+        """The recorder asks for priority and descriptors; the command gets what it would have."""
+        show = ['sh', '-c', 'nice; ulimit -Sn; ulimit -Hn']
+        bare = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+        done = self.record('-q', '--', *show)
+        self.assertEqual(done.stdout, bare)
+
     def test_share(self):
         done = self.record('-F', '999', '--', SPLIT, 'plain', '1000')
         self.assertEqual(done.returncode, 0, done.stderr)
