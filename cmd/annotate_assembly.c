@@ -3,6 +3,7 @@
 #include "cmd/annotate.h"
 
 #include "base/utf8.h"
+#include "device/occupancy.h"
 #include "device/stall.h"
 #include "symbolize/demangle.h"
 
@@ -15,8 +16,10 @@
 /* Instructions shown around one that was hit; the rest of a long kernel is left out. */
 #define CONTEXT 6
 
-static void add_facts(struct strbuf *out, const struct device_function *f)
+static void add_facts(struct strbuf *out, const struct annotated *k,
+		      const struct device_function *f)
 {
+	struct device_occupancy occupancy;
 	const struct {
 		const char *text;
 		uint32_t value;
@@ -36,6 +39,9 @@ static void add_facts(struct strbuf *out, const struct device_function *f)
 			      facts[i].text);
 		comma = ", ";
 	}
+	if (device_occupancy(k->object, &f->facts, &occupancy) == 0)
+		strbuf_printf(out, "; its registers let %" PRIu32 " of %" PRIu32 " %s run",
+			      occupancy.possible, occupancy.most, occupancy.unit);
 }
 
 static void add_chain(struct strbuf *out, const struct device_place *p)
@@ -142,7 +148,7 @@ static int add_function(struct strbuf *out, const struct annotated *k, size_t fu
 	strbuf_puts(out, "\n");
 	annotate_name(out, f->name, DEMANGLE_PARAMS);
 	strbuf_printf(out, " at 0x%" PRIx64 ", %" PRIu64 " bytes", f->offset, f->size);
-	add_facts(out, f);
+	add_facts(out, k, f);
 	strbuf_puts(out, "\n");
 	for (size_t i = 0; i < count; i++) {
 		struct device_place p;

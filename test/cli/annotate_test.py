@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -55,8 +56,27 @@ class Annotate(unittest.TestCase):
 
     def test_assembly_only(self):
         text = self.ok('--object', AMD, '--asm', 'scale')
-        self.assertIn('bytes; ', text)  # facts
+        self.assertRegex(text, r'\d+ registers.* of 8 waves of a SIMD run')
         self.assertNotIn('tile_product', text)
+
+    @unittest.skipUnless(shutil.which('objcopy'), 'needs objcopy')
+    def test_inside_programs(self):
+        """Sections as hipcc and nvcc put them into programs, two containers in one."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, 'program')
+            fatbin = os.path.join(folder, 'fatbin')
+            with open(fatbin, 'wb') as out:
+                for name in ('nested-size.fatbin', 'nested-none.fatbin'):
+                    with open(os.path.join(FIXTURES, name), 'rb') as file:
+                        data = file.read()
+                    out.write(data + bytes(-len(data) % 8))
+            subprocess.run(['objcopy',
+                            '--add-section', '.hip_fatbin=' + os.path.join(FIXTURES, 'amd.bundle'),
+                            '--add-section', '.nv_fatbin=' + fatbin, '/bin/true', program],
+                           check=True)
+            text = self.ok('--object', program)
+            for arch, count in (('gfx90a', 1), ('gfx1030', 1), ('sm_80', 2), ('sm_90', 2)):
+                self.assertEqual(text.count(': ' + arch + '\n'), count, arch)
 
     def test_errors(self):
         self.assertIn("no kernel 'nothing'", self.fails('--object', AMD, '--asm', 'nothing'))

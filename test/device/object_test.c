@@ -5,10 +5,13 @@
 #include "base/io.h"
 #include "device/device.h"
 #include "device/images.h"
+#include "device/occupancy.h"
 #include "device/stall.h"
 
 #include <errno.h>
 #include <string.h>
+#include <zlib.h>
+#include <zstd.h>
 
 static char *load(const char *name, size_t *ret_size)
 {
@@ -274,6 +277,102 @@ static void test_fatbin(void **state)
 			free(all[i].owned[k]);
 }
 
+static int ignore_image(void *data, const struct device_image *image)
+{
+	(void)data;
+	(void)image;
+	return 0;
+}
+
+static void put(uint8_t **at, const void *data, size_t size)
+{
+	memcpy(*at, data, size);
+	*at += size;
+}
+
+/* The header of a compressed bundle as clang 19 writes version 2, and as LLVM has it for 1 and 3. */
+static size_t pack_bundle(uint8_t *out, size_t cap, unsigned version, unsigned method,
+			  const char *data, size_t size)
+{
+	uint8_t *at = out, body[1 << 16];
+	uint16_t halves[2] = { (uint16_t)version, (uint16_t)method };
+	uint64_t hash = 0x1234, sizes[2] = { 0, size };
+	uLongf packed = sizeof(body);
+
+	if (method)
+		packed = ZSTD_compress(body, sizeof(body), data, size, 3);
+	else
+		assert_int_equal(compress2(body, &packed, (const Bytef *)data, size, 6), Z_OK);
+	size_t header = version == 1 ? 20 : version == 2 ? 24 : 32;
+	assert_true(header + packed <= cap);
+	sizes[0] = header + packed;
+	put(&at, "CCOB", 4);
+	put(&at, halves, 4);
+	if (version == 3)
+		put(&at, sizes, 16);
+	if (version == 2)
+		put(&at, &sizes[0], 4);
+	if (version < 3)
+		put(&at, &sizes[1], 4);
+	put(&at, &hash, 8);
+	put(&at, body, packed);
+	return (size_t)(at - out);
+}
+
+static void test_compressed_bundle(void **state)
+{
+	static uint8_t file[1 << 16];
+	size_t size;
+	CLEANUP_FREE char *data = load("amd.bundle", &size);
+
+	(void)state;
+	for (unsigned version = 1; version <= 3; version++) {
+		for (unsigned method = 0; method < 2; method++) {
+			struct device_image_bytes b;
+			int images = 0;
+			size_t n = pack_bundle(file, sizeof(file), version, method, data, size);
+			assert_int_equal(device_images(span_of(file, n), "x.ccob", count_image,
+						       &images, &b, NULL),
+					 0);
+			assert_int_equal(images, 2);
+			assert_int_equal(b.headers + b.images + b.padding, n);
+			/* Damage inside is told, or is in what images hold. */
+			file[n / 2] ^= 0xff;
+			file[n / 2 + 1] ^= 0xff;
+			struct err err = { "" };
+			if (device_images(span_of(file, n), "x.ccob", ignore_image, NULL, &b,
+					  &err) < 0)
+				assert_true(err.text[0]);
+		}
+	}
+}
+
+/* From NVIDIA's occupancy calculator for compute capability 8.0 and 7.5, and by hand. */
+static void test_occupancy(void **state)
+{
+	CLEANUP_FREE char *data = NULL, *amd = NULL, *zebin = NULL;
+	CLEANUP(device_close) struct device_object *o = open_fixture("tile-sm_75.cubin", &data, 0);
+	CLEANUP(device_close) struct device_object *a = open_fixture("amd-gfx90a.co", &amd, 0);
+	CLEANUP(device_close) struct device_object *z = open_fixture("nested-pvc.zebin", &zebin, 0);
+	struct device_occupancy q;
+
+	(void)state;
+	assert_int_equal(device_occupancy(o, &(struct device_facts){ .registers = 64 }, &q), 0);
+	assert_int_equal(q.possible, 32);
+	assert_int_equal(q.most, 32);
+	assert_int_equal(device_occupancy(o, &(struct device_facts){ .registers = 96 }, &q), 0);
+	assert_int_equal(q.possible, 20);
+	assert_int_equal(device_occupancy(o, &(struct device_facts){ .registers = 255 }, &q), 0);
+	assert_int_equal(q.possible, 8);
+	assert_int_equal(device_occupancy(a, &(struct device_facts){ .registers = 128 }, &q), 0);
+	assert_int_equal(q.possible, 4);
+	assert_int_equal(device_occupancy(z, &(struct device_facts){ .registers = 256 }, &q), 0);
+	assert_int_equal(q.possible, 4);
+	assert_int_equal(q.most, 8);
+	assert_int_equal(device_occupancy(o, &(struct device_facts){ .registers = 0 }, &q),
+			 -ENOENT);
+}
+
 /* Every prefix is damaged, or has less in it; none is read beyond its end. */
 static void test_prefixes(void **state)
 {
@@ -376,12 +475,20 @@ static void test_stalls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pocl),        cmocka_unit_test(test_no_lines),
-		cmocka_unit_test(test_no_text),     cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_bundle),      cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_stalls),      cmocka_unit_test(test_cubin),
-		cmocka_unit_test(test_cubin_chain), cmocka_unit_test(test_fatbin),
-		cmocka_unit_test(test_prefixes),    cmocka_unit_test(test_stall_source),
+		cmocka_unit_test(test_pocl),
+		cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_no_text),
+		cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bundle),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_cubin),
+		cmocka_unit_test(test_cubin_chain),
+		cmocka_unit_test(test_fatbin),
+		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_stall_source),
+		cmocka_unit_test(test_compressed_bundle),
+		cmocka_unit_test(test_occupancy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
