@@ -151,7 +151,7 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 	struct host_event h = {
 		.start_ns = e->time_ns,
 		.end_ns = e->time_ns + e->duration_ns,
-		.lane = lane & 0xfffffff,
+		.lane = lane & 0x7ffffff,
 		.kind = (unsigned)host_kind_of(class) & 0xf,
 	};
 	uint32_t id;
@@ -182,8 +182,10 @@ static int absorb_host(struct absorb *a, const struct event *e, enum event_class
 	if (rc < 0)
 		return rc;
 
-	if (e->phase == 'B')
+	if (e->phase == 'B') {
+		h.has_order = 1;
 		return trace_begin(a->trace, &h);
+	}
 	rc = trace_add_host(a->trace, &h, &id);
 	if (rc < 0 || class != CLASS_OP)
 		return rc;

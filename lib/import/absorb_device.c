@@ -103,7 +103,7 @@ int absorb_device_begin(struct absorb *a, const struct event *e, enum event_clas
 {
 	struct host_event h = {
 		.start_ns = e->time_ns,
-		.lane = lane & 0xfffffff,
+		.lane = lane & 0x7ffffff,
 		.kind = HOST_DEVICE,
 		.base = device_kind_of(class, e),
 	};
@@ -121,7 +121,7 @@ int absorb_inside(struct absorb *a, const struct event *e, uint32_t lane)
 	struct host_event h = {
 		.start_ns = e->time_ns,
 		.end_ns = e->time_ns + e->duration_ns,
-		.lane = lane & 0xfffffff,
+		.lane = lane & 0x7ffffff,
 		.kind = HOST_INSIDE,
 	};
 	struct device_event d = {

@@ -32,6 +32,8 @@ static const struct {
 	{ "gpu_user_annotation", MATCH_WHOLE, CLASS_SKIP },
 	{ "external_correlation", MATCH_WHOLE, CLASS_SKIP },
 	{ "trace", MATCH_WHOLE, CLASS_SKIP },
+	/* What a device waited for, as our own export writes it; it is found out again. */
+	{ "idle", MATCH_WHOLE, CLASS_SKIP },
 	{ "overhead", MATCH_WHOLE, CLASS_OVERHEAD },
 	{ "kernel", MATCH_WHOLE, CLASS_KERNEL },
 	{ "concurrent_kernel", MATCH_WHOLE, CLASS_KERNEL },

@@ -35,7 +35,9 @@ static bool host_before(const void *data, uint32_t a, uint32_t b)
 		return x->start_ns < y->start_ns;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns > y->end_ns;
-	if (x->kind != y->kind && kind_rank[x->kind] != kind_rank[y->kind])
+	if (x->has_order != y->has_order)
+		return x->has_order;
+	if (!x->has_order && kind_rank[x->kind] != kind_rank[y->kind])
 		return kind_rank[x->kind] < kind_rank[y->kind];
 	return a < b;
 }

@@ -38,8 +38,9 @@ enum host_kind {
 struct host_event {
 	int64_t start_ns, end_ns;
 	uint64_t key; /* HOST_CALL: correlation, HOST_OP: "External id"; 0: none */
-	uint32_t lane : 28;
-	uint32_t kind : 4; /* enum host_kind */
+	uint32_t lane : 27;
+	uint32_t has_order : 1; /* came as B and E, which say by themselves what is inside what */
+	uint32_t kind : 4;      /* enum host_kind */
 	uint32_t frame;
 	uint32_t detail; /* string: HOST_OP: metadata of its launches, HOST_CALL: kernel's name */
 	/* HOST_OP: the path that it stands on besides what it is nested in ("Call stack");
