@@ -99,6 +99,14 @@ struct analysis_profile_options {
 int analysis_profile(struct analysis *a, const struct analysis_profile_options *opt,
 		     struct profile **ret, struct err *err);
 
+/*
+ * What happened when, told to @sink, on a tree that is made for it; of @opt the filter and
+ * long_names count. What the sink returns below 0 is returned, with a text if it set one.
+ */
+struct event_sink;
+int analysis_events(struct analysis *a, const struct analysis_profile_options *opt,
+		    const struct event_sink *sink, struct err *err);
+
 /* "source,stall" -> leaf order; -EINVAL with a text. */
 int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_COUNT],
 			struct err *err);
@@ -117,3 +125,18 @@ void analysis_span(const struct analysis *a, uint64_t *ret_begin_ns, uint64_t *r
 
 /* Value of an INFO record, NULL when there is none of that key ("missing.device-time"). */
 const char *analysis_info(const struct analysis *a, const char *key);
+
+/* The build-id of a binary by what frames have for its `module`, "" when it is not known. Valid
+ * until the next call with the same @ret. */
+#define ANALYSIS_BUILD_ID_MAX 64 /* bytes; GNU ld's are 20 */
+const char *analysis_build_id(const struct analysis *a, const char *module,
+			      char ret[2 * ANALYSIS_BUILD_ID_MAX + 1]);
+
+struct analysis_device {
+	const char *name, *runtime; /* borrowed, "" when not known */
+	uint32_t index;
+	uint64_t units;
+};
+/* The devices with work that a filter leaves, malloc'ed. -EINVAL for a bad filter, -ENOMEM. */
+int analysis_devices(struct analysis *a, const struct analysis_filter *filter,
+		     struct analysis_device **ret, size_t *ret_count, struct err *err);

@@ -53,7 +53,7 @@ int paths_missing(struct paths *t, const char *text, uint32_t *ret)
 }
 
 /* Work of nobody known hangs from the root, as that of a trace that knows no processes. */
-static int path_process(struct paths *t, uint32_t process, uint32_t *ret)
+int paths_process(struct paths *t, uint32_t process, uint32_t *ret)
 {
 	const struct process *p = &t->a->processes.data[process];
 	uint32_t frame;
@@ -96,7 +96,8 @@ int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret
 		*ret = (uint32_t)*known;
 		return 0;
 	}
-	if (path_process(t, process, ret) < 0 || path_frames(t, &t->a->stacks.data[stack], ret) < 0)
+	if (paths_process(t, process, ret) < 0 ||
+	    path_frames(t, &t->a->stacks.data[stack], ret) < 0)
 		return -ENOMEM;
 	return hash_set(&t->stacks, hash_pair(process, stack), *ret);
 }
@@ -111,7 +112,7 @@ int paths_site(struct paths *t, uint32_t site, uint32_t *ret)
 	const struct site *s = &t->a->sites.data[site];
 	uint32_t process = analysis_site_process(t->a, site);
 	int rc = s->kind == SITE_STACK ? paths_stack(t, process, s->stack, ret)
-				       : path_process(t, process, ret);
+				       : paths_process(t, process, ret);
 	if (!rc && s->kind == SITE_UNATTRIBUTED)
 		rc = path_text(t, FRAME_MISSING, "[unattributed]", ret);
 	else if (!rc && s->kind == SITE_BEFORE_WINDOW)

@@ -14,6 +14,8 @@ DEFINE_CLEANUP(paths_free, struct paths *)
 
 /* All return 0 or -ENOMEM. */
 
+/* The process alone; the root where nothing is known of it. */
+int paths_process(struct paths *t, uint32_t process, uint32_t *ret);
 /* process, host frames: the node of a thread's stack. */
 int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret);
 /* The same for a site, whatever its kind. */

@@ -45,8 +45,10 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 	uint32_t row;
 	if (table_row(&a->objects, o->id, &row) < 0)
 		return -ENOMEM;
-	uint32_t code_object;
-	if (table_row(&a->code_objects, o->code_object, &code_object) < 0)
+	uint32_t code_object, build_id;
+	if (table_row(&a->code_objects, o->code_object, &code_object) < 0 ||
+	    strtab_intern(&a->detail_blobs, o->build_id.data, o->build_id.size, &build_id, NULL) <
+		    0)
 		return -ENOMEM;
 	a->objects.data[row] = (struct object){
 		.id = o->id,
@@ -54,6 +56,7 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 		.flags = o->flags,
 		.name = o->name,
 		.path = o->path,
+		.build_id = build_id,
 		.code_object = code_object,
 		.frame_kind = o->frame_kind,
 		.line = o->line,

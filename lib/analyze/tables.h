@@ -62,6 +62,7 @@ struct thread {
 struct object {
 	uint32_t id, kind, flags;
 	uint32_t name, path; /* texts */
+	uint32_t build_id;   /* in `detail_blobs` */
 	uint32_t code_object;
 	uint32_t frame_kind; /* OBJECT_FRAME: enum frame_kind */
 	uint64_t line;
