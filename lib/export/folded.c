@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "export/formats.h"
 #include "profile/profile.h"
 
 #include <ctype.h>
@@ -103,3 +104,16 @@ int folded_write(FILE *out, const struct profile *p, int metric, struct err *err
 		return err_set(err, -EIO, "cannot write folded lines");
 	return 0;
 }
+
+static int folded_export(FILE *out, const struct profile *p, const struct export_options *opt,
+			 struct err *err)
+{
+	int metric = export_metric(p, opt, err);
+	return metric < 0 ? metric : folded_write(out, p, metric, err);
+}
+
+const struct exporter folded_exporter = {
+	.name = "folded",
+	.what = "Folded stacks of one metric, as flamegraph.pl reads them",
+	.write = folded_export,
+};

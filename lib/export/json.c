@@ -21,7 +21,7 @@ struct json {
 	int error;
 };
 
-int json_new(struct json **ret, FILE *out)
+int json_new_compact(struct json **ret, FILE *out)
 {
 	struct json *j = calloc(1, sizeof(*j));
 	if (!j)
@@ -32,9 +32,17 @@ int json_new(struct json **ret, FILE *out)
 		free(j);
 		return -ENOMEM;
 	}
-	yajl_gen_config(j->gen, yajl_gen_beautify, 1);
-	yajl_gen_config(j->gen, yajl_gen_indent_string, " ");
 	*ret = j;
+	return 0;
+}
+
+int json_new(struct json **ret, FILE *out)
+{
+	int rc = json_new_compact(ret, out);
+	if (rc < 0)
+		return rc;
+	yajl_gen_config((*ret)->gen, yajl_gen_beautify, 1);
+	yajl_gen_config((*ret)->gen, yajl_gen_indent_string, " ");
 	return 0;
 }
 
@@ -138,6 +146,11 @@ void json_decimal(struct json *j, double value)
 	json_took(j, yajl_gen_number(j->gen, text, (size_t)size));
 }
 
+void json_raw(struct json *j, const char *text)
+{
+	json_took(j, yajl_gen_number(j->gen, text, strlen(text)));
+}
+
 void json_bool(struct json *j, bool value)
 {
 	json_took(j, yajl_gen_bool(j->gen, value));
@@ -154,4 +167,23 @@ int json_finish(struct json *j, struct err *err)
 	if (!j->error && (fputc('\n', j->out) == EOF || fflush(j->out) == EOF))
 		j->error = errno ? -errno : -EIO;
 	return j->error ? err_set(err, j->error, "cannot write JSON") : 0;
+}
+
+void json_escape(struct strbuf *out, const char *text)
+{
+	size_t size = strlen(text);
+
+	strbuf_putc(out, '"');
+	for (size_t i = 0; i < size;) {
+		uint32_t code;
+		size_t len = utf8_next(text + i, size - i, &code);
+		if (code == UINT32_MAX)
+			strbuf_puts(out, "\xef\xbf\xbd");
+		else if (code == '"' || code == '\\' || code < 0x20)
+			strbuf_printf(out, "\\u%04x", code);
+		else
+			strbuf_add(out, text + i, len);
+		i += len;
+	}
+	strbuf_putc(out, '"');
 }

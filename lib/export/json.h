@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/strbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@
 struct json;
 
 int json_new(struct json **ret, FILE *out);
+/* The same in few bytes: for large outputs that nobody reads. */
+int json_new_compact(struct json **ret, FILE *out);
 /* NULL is fine. */
 void json_free(struct json *j);
 
@@ -28,6 +31,11 @@ void json_number(struct json *j, uint64_t number);
 void json_decimal(struct json *j, double value);
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+/* A value that is JSON already. */
+void json_raw(struct json *j, const char *text);
 
 /* Write what is left and a newline: 0 or a negative errno. */
 int json_finish(struct json *j, struct err *err);
+
+/* A text with its quotes, for what is nested deeper than a struct json goes (128 levels). */
+void json_escape(struct strbuf *out, const char *text);

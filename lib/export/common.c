@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/formats.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+
+uint32_t export_next(const struct profile *p, uint32_t node)
+{
+	struct profile_node n = profile_node(p, node);
+	if (n.first_child != PROFILE_NONE)
+		return n.first_child;
+	while (n.next == PROFILE_NONE && n.parent != PROFILE_NONE)
+		n = profile_node(p, n.parent);
+	return n.next;
+}
+
+const char *export_kind(enum frame_kind kind)
+{
+	static const char *const words[] = {
+		[FRAME_ROOT] = "root",       [FRAME_PROCESS] = "process",
+		[FRAME_SCOPE] = "scope",     [FRAME_PYTHON] = "python",
+		[FRAME_CXX] = "c++",         [FRAME_NATIVE] = "native",
+		[FRAME_OS] = "os",           [FRAME_BOUNDARY] = "boundary",
+		[FRAME_KERNEL] = "kernel",   [FRAME_FUNCTION] = "function",
+		[FRAME_SOURCE] = "source",   [FRAME_INSTRUCTION] = "instruction",
+		[FRAME_STALL] = "stall",     [FRAME_IDLE] = "idle",
+		[FRAME_MISSING] = "missing",
+	};
+	return (size_t)kind < ARRAY_SIZE(words) ? words[kind] : "";
+}
+
+const char *export_python_name(const char *name, size_t *ret_size)
+{
+	const char *start = strncmp(name, "py::", 4) ? name : name + 4;
+	size_t size = strlen(start);
+	/* The place is the last thing in it; "<lambda> (a (b).py:3)" has an earlier parenthesis. */
+	for (const char *open = start; (open = strstr(open, " (")); open++) {
+		if (size && start[size - 1] == ')' && open != start) {
+			size = (size_t)(open - start);
+			break;
+		}
+	}
+	*ret_size = size;
+	return start;
+}
+
+int export_metrics(const struct profile *p, int ret[PROFILE_METRICS_MAX])
+{
+	int count = 0;
+	for (int m = 0; m < profile_metric_count(p); m++) {
+		if (profile_total(p, PROFILE_ROOT, m))
+			ret[count++] = m;
+	}
+	return count;
+}
+
+int export_metric(const struct profile *p, const struct export_options *opt, struct err *err)
+{
+	int known[PROFILE_METRICS_MAX];
+	int count = export_metrics(p, known);
+	int metric = opt->metric ? profile_metric_find(p, opt->metric) : -ENOENT;
+
+	if (!count)
+		return err_set(err, -EINVAL, "nothing to export: no sample and no launch is left");
+	if (metric >= 0 && profile_total(p, PROFILE_ROOT, metric))
+		return metric;
+	return known[0];
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats, one file each, and what they share; private to this module. */
+#pragma once
+
+#include "export/exporter.h"
+
+extern const struct exporter folded_exporter, pprof_exporter, speedscope_exporter, chrome_exporter,
+	hatchet_exporter, perf_script_exporter, csv_exporter, json_exporter;
+
+/* The node after @node in the order of the tree; PROFILE_NONE behind the last. */
+uint32_t export_next(const struct profile *p, uint32_t node);
+
+/* "kernel", "python": for formats with a place for it. */
+const char *export_kind(enum frame_kind kind);
+/* "py::f (a.py:12)" -> "f", what a Python frame's function is called: where it begins and how long. */
+const char *export_python_name(const char *name, size_t *ret_size);
+
+/* The metrics that have a value, at most PROFILE_METRICS_MAX: how many. */
+int export_metrics(const struct profile *p, int ret[PROFILE_METRICS_MAX]);
+/* The one to show first: opt->metric, else the first with a value; -ENODATA with a text. */
+int export_metric(const struct profile *p, const struct export_options *opt, struct err *err);
