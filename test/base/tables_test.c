@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/pairtab.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 
@@ -182,12 +183,43 @@ static void test_arena(void **state)
 	assert_int_equal(a.used_bytes, 0);
 }
 
+/* A tree with more nodes than the first tables hold, found again. */
+static void test_pairtab(void **state)
+{
+	(void)state;
+	struct pairtab t = { 0 };
+	uint32_t id, first;
+
+	assert_int_equal(pairtab_count(&t), 1);
+	assert_int_equal(pairtab_get(&t, 0).second, 0);
+	assert_int_equal(pairtab_intern(&t, 0, 0, &first), 1);
+	assert_int_equal(first, 1);
+	for (uint32_t i = 1; i < 5000; i++) {
+		assert_int_equal(pairtab_intern(&t, i / 2, i, &id), 1);
+		assert_int_equal(id, i + 1);
+	}
+	for (uint32_t i = 1; i < 5000; i++) {
+		assert_int_equal(pairtab_intern(&t, i / 2, i, &id), 0);
+		assert_int_equal(id, i + 1);
+	}
+	/* The other way round is another pair. */
+	assert_int_equal(pairtab_intern(&t, 4999, 2499, &id), 1);
+	assert_int_equal(pairtab_intern(&t, 0, 0, &id), 0);
+	assert_int_equal(id, first);
+	assert_int_equal(pairtab_get(&t, 3).first, 1);
+	assert_int_equal(pairtab_get(&t, 3).second, 2);
+	assert_int_equal(pairtab_count(&t), 5002);
+	pairtab_release(&t);
+	assert_int_equal(pairtab_count(&t), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vec),        cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_hash_churn), cmocka_unit_test(test_hash_functions),
 		cmocka_unit_test(test_strtab),     cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_pairtab),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
