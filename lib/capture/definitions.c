@@ -80,6 +80,8 @@ int definitions_stack(struct definitions *d, struct record_stack *stack, struct 
 	const struct stack_entry *entry = stacks_get(&d->stacks, stack->id);
 	stack->count = stacks_depth(&d->stacks, entry);
 	stack->frames = decoder->frames;
+	stack->parent = decoder->stack.parent;
+	stack->kept = decoder->stack.kept;
 	d->frames_given += stack->count;
 	if (d->frames_given > FRAMES_FREE + d->bytes_read * FRAMES_PER_BYTE)
 		return -EBADMSG;

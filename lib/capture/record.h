@@ -182,6 +182,8 @@ struct record_stack {
 	/* Leaf first; OS kernel frames come first. A caller's offset lies within its call: one
 	 * less than where the call returns to. */
 	const struct record_frame *frames;
+	/* Read only: the @kept root-most frames are those of the earlier stack @parent; 0: none. */
+	uint32_t parent, kept;
 };
 
 struct record_symbol_line {

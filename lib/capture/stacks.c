@@ -57,40 +57,46 @@ static int nodes_add(struct stacks *t, struct stack_node node, uint32_t *ret)
 
 /* ---- the writer's side ---- */
 
-static uint64_t mix(uint64_t h, uint64_t word)
+static uint64_t hash_frame(uint64_t h, const struct record_frame *frame)
 {
-	h = (h ^ word) * 0xff51afd7ed558ccdULL;
+	h = (h ^ frame->offset ^ (uint64_t)frame->object << 40) * 0xff51afd7ed558ccdULL;
 	return h ^ h >> 32;
 }
 
-static uint64_t hash_stack(const struct record_stack *stack)
+static uint64_t node_hash(const struct stacks *t, uint32_t node)
 {
-	uint64_t h = hash_pair(stack->count, stack->flags);
-	for (uint32_t i = 0; i < stack->count; i++)
-		h = mix(h, stack->frames[i].offset ^ (uint64_t)stack->frames[i].object << 40);
-	return h;
+	return node ? t->nodes.data[node].hash : 0;
 }
 
-static bool equals(const struct stacks *t, const struct stack_entry *entry,
+/* The key of a stack whose frames have @hash. */
+static uint64_t stack_key(uint64_t hash, uint32_t flags)
+{
+	return hash ^ (uint64_t)flags << 48;
+}
+
+/* Whether the entry is @frames on top of node @base. */
+static bool equals(const struct stacks *t, const struct stack_entry *entry, uint32_t base,
 		   const struct record_stack *stack)
 {
-	if (entry->flags != stack->flags || stacks_depth(t, entry) != stack->count)
-		return false;
 	uint32_t n = entry->leaf;
-	for (uint32_t i = 0; i < stack->count; i++, n = t->nodes.data[n].parent) {
+	if (entry->flags != stack->flags)
+		return false;
+	for (uint32_t i = 0; i < stack->count && n; i++, n = t->nodes.data[n].parent) {
 		if (t->nodes.data[n].object != stack->frames[i].object ||
 		    t->nodes.data[n].offset != stack->frames[i].offset)
 			return false;
+		if (i + 1 == stack->count)
+			return t->nodes.data[n].parent == base;
 	}
-	return true;
+	return !stack->count && n == base;
 }
 
 /* The node for a frame above @parent: 1 when it was made for @stack, 0 when it was there. Different
- * frames with one hash take the keys that follow. */
+ * paths with one hash take the keys that follow. */
 static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_frame *frame,
 			uint32_t stack, uint32_t *ret)
 {
-	uint64_t key = mix(parent, frame->offset ^ (uint64_t)frame->object << 40);
+	uint64_t hash = hash_frame(node_hash(t, parent), frame), key = hash;
 	uint64_t *found;
 
 	for (; (found = hash_get(&t->by_node, key)); key++) {
@@ -106,7 +112,8 @@ static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_f
 			   (struct stack_node){ .offset = frame->offset,
 						.object = frame->object,
 						.parent = parent,
-						.stack = stack },
+						.stack = stack,
+						.hash = hash },
 			   &node);
 	if (rc < 0)
 		return rc;
@@ -116,14 +123,31 @@ static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_f
 	return 1;
 }
 
-/* Walk the tree from the root for as long as it knows the frames, then extend it. */
-static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t id,
-		      struct record_frame *scratch, struct stack_delta *ret, uint32_t *ret_leaf)
+/* The node that what a stack keeps of its parent ends at. */
+static uint32_t base_node(const struct stacks *t, const struct record_stack *stack)
+{
+	const struct stack_entry *parent = stack->parent ? stacks_get(t, stack->parent) : NULL;
+	if (!parent)
+		return 0;
+	uint32_t node = parent->leaf, depth = stacks_depth(t, parent);
+	for (; depth > stack->kept; depth--)
+		node = t->nodes.data[node].parent;
+	return node;
+}
+
+/* Walk the tree from @node for as long as it knows the frames, then extend it. */
+static int stacks_add(struct stacks *t, uint32_t node, const struct record_stack *stack,
+		      uint32_t id, struct record_frame *scratch, struct stack_delta *ret,
+		      uint32_t *ret_leaf)
 {
 	struct stack_delta delta = { .frames = scratch };
-	uint32_t node = 0;
 	uint64_t base = 0;
 
+	if (node) {
+		delta.kept = t->nodes.data[node].depth;
+		delta.parent = t->nodes.data[node].stack;
+		base = t->nodes.data[node].offset;
+	}
 	for (uint32_t i = stack->count; i > 0; i--) {
 		struct record_frame frame = stack->frames[i - 1];
 		int rc = nodes_intern(t, node, &frame, id, &node);
@@ -147,14 +171,18 @@ static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32
 int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta)
 {
-	assert(stack->count <= STACK_FRAMES_MAX);
-	uint64_t key = hash_stack(stack);
+	uint32_t base = base_node(t, stack);
+	assert(stack->count + (base ? stack->kept : 0) <= STACK_FRAMES_MAX);
+	uint64_t hash = node_hash(t, base);
+	for (uint32_t i = stack->count; i > 0; i--)
+		hash = hash_frame(hash, &stack->frames[i - 1]);
+	uint64_t key = stack_key(hash, stack->flags);
 	uint64_t *found;
 
 	for (; (found = hash_get(&t->by_stack, key)); key++) {
 		const struct stack_entry *entry = stacks_get(t, (uint32_t)*found);
 		assert(entry);
-		if (equals(t, entry, stack)) {
+		if (equals(t, entry, base, stack)) {
 			*ret_id = (uint32_t)*found;
 			return 0;
 		}
@@ -162,7 +190,7 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 
 	struct stack_entry entry = { .flags = stack->flags, .is_known = true };
 	uint32_t id = t->first + (uint32_t)t->entries.len;
-	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
+	int rc = stacks_add(t, base, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
 		return rc;
 	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)

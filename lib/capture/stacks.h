@@ -28,6 +28,7 @@ struct stack_node {
 	uint32_t parent; /* node, towards the root; 0: this is the root-most frame */
 	uint32_t stack;  /* of the writer's: the first stack that goes through it */
 	uint32_t depth;  /* from 1 */
+	uint64_t hash;   /* of the frames from the root to here; the writer's */
 };
 
 struct stack_entry {
@@ -41,7 +42,7 @@ struct stacks {
 	uint32_t first; /* the number of entries[0] */
 	VEC(struct stack_entry) entries;
 	VEC(struct stack_node) nodes; /* [0] is not used */
-	struct hash by_node;          /* hash of (parent, frame) -> node; writer only */
+	struct hash by_node;          /* hash of the path -> node; writer only */
 	struct hash by_stack;         /* hash of the whole -> number; writer only */
 };
 
@@ -61,6 +62,7 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
 /*
  * The number of a stack (at most STACK_FRAMES_MAX frames; its id is ignored). When it is new, 1 and
  * in @ret_delta how to write it, its frames in @scratch; when it is known, 0. Negative: -ENOMEM.
+ * With a parent (which must be here), its frames are only those beyond what it keeps of that.
  */
 int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta);

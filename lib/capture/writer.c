@@ -260,17 +260,15 @@ static int define_stack(struct capture_writer *w, const struct stack_delta *delt
 	return writer_append(w, &rec, delta);
 }
 
-static int intern_stack(struct capture_writer *w, const struct record_frame *frames, uint32_t count,
-			uint32_t flags, uint32_t *ret)
+static int intern_stack(struct capture_writer *w, const struct record_stack *stack, uint32_t *ret)
 {
 	struct stack_delta delta;
 	uint32_t id;
-	const struct record_stack stack = { .flags = flags, .count = count, .frames = frames };
-	int rc = stacks_intern(&w->stacks, &stack, w->frames, &id, &delta);
+	int rc = stacks_intern(&w->stacks, stack, w->frames, &id, &delta);
 	if (rc < 0)
 		return writer_fail(w, rc);
 	if (rc > 0) {
-		rc = define_stack(w, &delta, id, flags);
+		rc = define_stack(w, &delta, id, stack->flags);
 		if (rc < 0)
 			return writer_fail(w, rc);
 	}
@@ -291,7 +289,10 @@ static int renew_stack(struct capture_writer *w, uint32_t *id)
 	if (!frames)
 		return -ENOMEM;
 	stacks_expand(&w->old_stacks, entry, frames);
-	return intern_stack(w, frames, count, entry->flags, id);
+	return intern_stack(
+		w,
+		&(struct record_stack){ .flags = entry->flags, .count = count, .frames = frames },
+		id);
 }
 
 static int define_lines(struct capture_writer *w, const struct record_symbol *symbol)
@@ -406,6 +407,17 @@ int capture_writer_object(struct capture_writer *w, const struct record_object *
 	return w->error;
 }
 
+/* Every object was given out. */
+static bool knows_objects(const struct capture_writer *w, const struct record_frame *frames,
+			  uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (frames[i].object >= w->object_refs.len)
+			return false;
+	}
+	return true;
+}
+
 int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
 			 uint32_t count, uint32_t flags, uint32_t *ret)
 {
@@ -417,11 +429,34 @@ int capture_writer_stack(struct capture_writer *w, const struct record_frame *fr
 		flags &= (1u << STACK_CAUSE_SHIFT) - 1 - STACK_ROOTED;
 		flags |= (uint32_t)STACK_CAUSE_TOO_DEEP << STACK_CAUSE_SHIFT;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (frames[i].object >= w->object_refs.len)
-			return -EINVAL;
-	}
-	return intern_stack(w, frames, count, flags, ret);
+	if (!knows_objects(w, frames, count))
+		return -EINVAL;
+	return intern_stack(
+		w, &(struct record_stack){ .flags = flags, .count = count, .frames = frames }, ret);
+}
+
+int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t kept,
+			      const struct record_frame *frames, uint32_t count, uint32_t flags,
+			      uint32_t *ret)
+{
+	if (!like)
+		return capture_writer_stack(w, frames, count, flags, ret);
+	int rc = writer_ready(w);
+	if (rc >= 0)
+		rc = renew_stack(w, &like);
+	if (rc < 0)
+		return rc;
+	const struct stack_entry *parent = stacks_get(&w->stacks, like);
+	if (!parent || kept > stacks_depth(&w->stacks, parent) || count > STACK_FRAMES_MAX - kept ||
+	    !knows_objects(w, frames, count))
+		return -EINVAL;
+	return intern_stack(w,
+			    &(struct record_stack){ .flags = flags,
+						    .count = count,
+						    .frames = frames,
+						    .parent = like,
+						    .kept = kept },
+			    ret);
 }
 
 uint32_t capture_writer_epoch(const struct capture_writer *w)

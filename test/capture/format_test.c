@@ -49,6 +49,20 @@ static const struct field *find_field(const struct record_layout *layout, const 
 	return NULL;
 }
 
+/* How many frames or lines there are, and what a stack shares, is part of that field. */
+static bool is_part_of_field(const struct record_layout *layout, const char *name, size_t size)
+{
+	static const char *const parts[] = { "count", "parent", "kept" };
+	bool is_stack = layout == record_layout(RECORD_STACK);
+	size_t known = is_stack ? ARRAY_SIZE(parts) : layout == record_layout(RECORD_SYMBOL);
+
+	for (size_t i = 0; i < known; i++) {
+		if (strlen(parts[i]) == size && !memcmp(parts[i], name, size))
+			return true;
+	}
+	return false;
+}
+
 /* The members of "uint32_t a, b[3];" and "const struct x *c;" up to the closing brace. */
 static size_t check_members(const struct record_layout *layout, const char *body)
 {
@@ -65,10 +79,7 @@ static size_t check_members(const struct record_layout *layout, const char *body
 		while (isalnum((unsigned char)start[-1]) || start[-1] == '_')
 			start--;
 		size_t size = (size_t)(end - start);
-		/* How many frames or lines there are is part of that field. */
-		if ((layout == record_layout(RECORD_STACK) ||
-		     layout == record_layout(RECORD_SYMBOL)) &&
-		    size == 5 && !strncmp(start, "count", 5))
+		if (is_part_of_field(layout, start, size))
 			continue;
 		if (!find_field(layout, start, size))
 			fail_msg("%s: no '%.*s' in the table", layout->name, (int)size, start);

@@ -6,6 +6,7 @@
 #include "capture/capture_test.h"
 #include "capture/chunk.h"
 #include "capture/field.h"
+#include "capture/limits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -265,6 +266,68 @@ static void test_stacks(void **state)
 	scratch_close(&c);
 }
 
+/* What a stack shares with another need not be given again, and does not make another of it. */
+static void test_stacks_like_others(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	struct record_object o = { .kind = OBJECT_ANON };
+	uint32_t object, base, id, other;
+	struct record rec;
+
+	/* Small epochs: the stack is taken over from one to the next. */
+	scratch_open(&c, &(struct capture_writer_options){ .epoch_bytes = 64 });
+	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
+	const struct record_frame frames[] = {
+		{ object, 9 }, { object, 500 }, { object, 7 }, { object, 1 }
+	};
+	const struct record_frame leaf = { object, 33 };
+	assert_int_equal(capture_writer_stack(c.w, frames, 4, 0, &base), 0);
+	/* All of it, but for other flags. */
+	assert_int_equal(capture_writer_stack_like(c.w, base, 4, NULL, 0, 0, &id), 0);
+	assert_int_equal(id, base);
+	assert_int_equal(capture_writer_stack_like(c.w, base, 4, NULL, 0, STACK_ROOTED, &id), 0);
+	assert_int_not_equal(id, base);
+	/* The frames at the root, one other one; the same given in full. */
+	assert_int_equal(capture_writer_stack_like(c.w, base, 2, &leaf, 1, 0, &id), 0);
+	assert_int_equal(capture_writer_stack(c.w,
+					      (struct record_frame[]){ leaf, frames[2], frames[3] },
+					      3, 0, &other),
+			 0);
+	assert_int_equal(id, other);
+	assert_int_equal(capture_writer_stack_like(c.w, base, 0, frames, 4, 0, &id), 0);
+	assert_int_equal(id, base);
+
+	assert_int_equal(capture_writer_stack_like(c.w, base, 5, NULL, 0, 0, &id), -EINVAL);
+	assert_int_equal(capture_writer_stack_like(c.w, 99, 1, NULL, 0, 0, &id), -EINVAL);
+	assert_int_equal(capture_writer_stack_like(c.w, base, 4, frames, STACK_FRAMES_MAX, 0, &id),
+			 -EINVAL);
+
+	uint32_t epoch = capture_writer_epoch(c.w);
+	while (capture_writer_epoch(c.w) == epoch) {
+		rec = (struct record){ .type = RECORD_SYNC, .sync = { .time_ns = 1ull << 40 } };
+		assert_int_equal(capture_writer_put(c.w, &rec), 0);
+	}
+	assert_int_equal(capture_writer_stack_like(c.w, base, 3, &leaf, 1, 0, &id), 0);
+	scratch_read(&c);
+	do
+		next_of_type(&c, RECORD_STACK, &rec);
+	while (rec.stack.id != other);
+	assert_int_equal(rec.stack.count, 3);
+	assert_int_equal(rec.stack.kept, 2);
+	assert_int_equal(rec.stack.parent, base);
+	assert_int_equal(rec.stack.frames[0].offset, 33);
+	assert_int_equal(rec.stack.frames[2].offset, 1);
+	do
+		next_of_type(&c, RECORD_STACK, &rec);
+	while (rec.stack.id != id);
+	assert_int_equal(rec.stack.count, 4);
+	const uint64_t offsets[] = { 33, 500, 7, 1 };
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(rec.stack.frames[i].offset, offsets[i]);
+	scratch_close(&c);
+}
+
 static void test_endless_recursion_is_cut_at_the_root(void **state)
 {
 	(void)state;
@@ -487,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_are_equal_for_equal_input),
 		cmocka_unit_test(test_what_was_not_given_out_is_refused),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_stacks_like_others),
 		cmocka_unit_test(test_endless_recursion_is_cut_at_the_root),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_real_epochs),
