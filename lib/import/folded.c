@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/frame.h"
 #include "import/decimal.h"
+#include "import/prefixes.h"
 #include "import/pyname.h"
 #include "import/session.h"
 
@@ -18,6 +19,9 @@
 
 struct folded {
 	struct session *session;
+	struct prefixes prefixes;
+	/* By number of a text as it is written: its frame + 1; behind an accelerator kernel, and not. */
+	VEC(uint32_t) known[2];
 	uint32_t thread;
 	uint64_t now;    /* samples so far: their places in time, as folded stacks have none */
 	uint64_t offset; /* of the line in the input */
@@ -43,8 +47,8 @@ static bool is_python(struct span text)
 	       memmem(text.data, text.size, ".py:", 4) || pyname_parse(text, &parsed);
 }
 
-/* What a frame is; @text loses a suffix that says it. @is_device: behind the boundary. */
-static enum frame_kind kind_of(struct span *text, bool is_device, bool had_kernel)
+/* What a frame is; @text loses a suffix that says it. @behind: inside of an accelerator kernel. */
+static enum frame_kind kind_of(struct span *text, bool behind)
 {
 	if (ends(*text, "_[k]")) {
 		text->size -= 4;
@@ -56,7 +60,7 @@ static enum frame_kind kind_of(struct span *text, bool is_device, bool had_kerne
 	}
 	if (ends(*text, "_[G]")) {
 		text->size -= 4;
-		return is_device && had_kernel ? FRAME_FUNCTION : FRAME_KERNEL;
+		return behind ? FRAME_FUNCTION : FRAME_KERNEL;
 	}
 	if (ends(*text, "_[g]")) {
 		text->size -= 4;
@@ -74,30 +78,71 @@ static enum frame_kind kind_of(struct span *text, bool is_device, bool had_kerne
 	return is_python(*text) ? FRAME_PYTHON : FRAME_NATIVE;
 }
 
-static int line_path(struct folded *f, struct span stack, uint32_t *ret)
+/* The frame of a text. */
+static int frame_of(struct folded *f, struct span text, bool behind, uint32_t *ret)
 {
-	const char *p = (const char *)stack.data, *end = p + stack.size;
-	bool is_device = false, had_kernel = false;
+	struct frames *frames = &f->session->frames;
+	uint32_t string;
+	int rc = frames_string(frames, text, &string);
 
-	*ret = PATH_EMPTY;
-	while (p < end) {
-		const char *stop = memchr(p, ';', (size_t)(end - p));
-		if (!stop)
-			stop = end;
-		struct span text = span_of(p, (size_t)(stop - p));
-		uint32_t frame;
-		p = stop + 1;
-		if (!text.size)
-			continue;
-		enum frame_kind kind = kind_of(&text, is_device, had_kernel);
-		is_device |= kind == FRAME_BOUNDARY;
-		had_kernel |= kind == FRAME_KERNEL;
-		int rc = frames_add_foreign(&f->session->frames, kind, text, &frame);
-		if (!rc)
-			rc = frames_path(&f->session->frames, *ret, frame, ret);
+	while (rc >= 0 && f->known[behind].len <= string)
+		rc = vec_push(&f->known[behind], 0);
+	if (rc < 0)
+		return rc;
+	uint32_t *known = &f->known[behind].data[string];
+	if (!*known) {
+		enum frame_kind kind = kind_of(&text, behind);
+		rc = frames_add_foreign(frames, kind, text, known);
 		if (rc < 0)
 			return rc;
+		++*known;
 	}
+	*ret = *known - 1;
+	return 0;
+}
+
+/* One frame more; says when nothing went this way before. */
+static int path_extend(struct folded *f, struct span text, struct prefix *at, bool *ret_fresh)
+{
+	struct frames *frames = &f->session->frames;
+	size_t before = frames->nodes.len;
+	uint32_t frame;
+	int rc = frame_of(f, text, at->is_device && at->had_kernel, &frame);
+
+	if (rc >= 0)
+		rc = frames_path(frames, at->path, frame, &at->path);
+	if (rc < 0)
+		return rc;
+	uint32_t kind = frames_info(frames, frame)->frame_kind;
+	at->is_device |= kind == FRAME_BOUNDARY;
+	at->had_kernel |= kind == FRAME_KERNEL;
+	*ret_fresh = frames->nodes.len > before;
+	return 0;
+}
+
+static int line_path(struct folded *f, struct span stack, uint32_t *ret)
+{
+	const char *start = (const char *)stack.data, *end = start + stack.size;
+	struct prefix at = { .path = PATH_EMPTY };
+	const char *p = start + prefixes_find(&f->prefixes, stack, &at);
+	bool is_shared = true;
+
+	while (p < end) {
+		const char *stop = memchr(p, ';', (size_t)(end - p));
+		struct prefix before = at;
+		bool fresh = false;
+		if (!stop)
+			stop = end;
+		int rc = stop > p ? path_extend(f, span_of(p, (size_t)(stop - p)), &at, &fresh) : 0;
+		if (rc >= 0 && fresh && is_shared)
+			rc = prefixes_keep(&f->prefixes, span_of(start, (size_t)(p - start)),
+					   &before);
+		if (rc < 0)
+			return rc;
+		is_shared &= !fresh;
+		p = stop + 1;
+	}
+	*ret = at.path;
 	return 0;
 }
 
@@ -198,25 +243,36 @@ static int folded_read(struct folded *f, struct stream *in, char *buffer, struct
 	}
 }
 
-static int folded_import(struct session *s, struct stream *in, struct err *err)
+static int import_lines(struct folded *f, struct stream *in, struct err *err)
 {
-	struct folded f = { .session = s };
+	struct session *s = f->session;
 	CLEANUP_FREE char *buffer = malloc(FOLDED_LINE_MAX);
 	int rc = buffer ? session_header(s, "folded", "none: counts, laid end to end", "samples", 0,
 					 0)
 			: -ENOMEM;
 
 	if (!rc)
-		rc = session_thread(s, &f.thread);
+		rc = session_thread(s, &f->thread);
 	if (rc < 0)
 		return err_set(err, rc, "cannot import '%s'", stream_name(in));
-	rc = folded_read(&f, in, buffer, err);
-	s->trust->events += f.lines;
-	if (f.now > s->last_ns)
-		s->last_ns = f.now;
-	if (!rc && f.lines && f.dropped == f.lines)
+	rc = folded_read(f, in, buffer, err);
+	s->trust->events += f->lines;
+	if (f->now > s->last_ns)
+		s->last_ns = f->now;
+	if (!rc && f->lines && f->dropped == f->lines)
 		return err_set(err, -EBADMSG, "'%s' has no line that is a stack and a count",
 			       stream_name(in));
+	return rc;
+}
+
+static int folded_import(struct session *s, struct stream *in, struct err *err)
+{
+	struct folded f = { .session = s };
+	int rc = import_lines(&f, in, err);
+
+	prefixes_release(&f.prefixes);
+	vec_release(&f.known[0]);
+	vec_release(&f.known[1]);
 	return rc;
 }
 

@@ -29,7 +29,7 @@ void frames_release(struct frames *f)
 	vec_release(&f->infos);
 	vec_release(&f->nodes);
 	hash_release(&f->by_text);
-	hash_release(&f->by_path);
+	pairtab_release(&f->paths);
 	vec_release(&f->stack);
 }
 
@@ -215,43 +215,34 @@ int frames_add_foreign(struct frames *f, uint32_t kind, struct span text, uint32
 
 int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	const uint64_t *known = hash_get(&f->by_path, hash_pair(parent, frame));
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
+	uint32_t id;
+	int rc = pairtab_intern(&f->paths, parent, frame, &id);
+	if (rc > 0) {
+		const struct path_node *above = &f->nodes.data[parent];
+		struct path_node node = {
+			.traits = above->traits | f->infos.data[frame].traits,
+			.depth = above->depth + 1,
+		};
+		if (vec_push(&f->nodes, node) < 0)
+			return -ENOMEM;
 	}
-	struct path_node node = {
-		.parent = parent,
-		.frame = frame,
-		.traits = f->nodes.data[parent].traits | f->infos.data[frame].traits,
-	};
-	uint32_t id = (uint32_t)f->nodes.len;
-	if (vec_push(&f->nodes, node) < 0 ||
-	    hash_set(&f->by_path, hash_pair(parent, frame), id) < 0)
-		return -ENOMEM;
+	if (rc < 0)
+		return rc;
 	*ret = id;
 	return 0;
 }
 
-static uint32_t path_depth(const struct frames *f, uint32_t path)
-{
-	uint32_t depth = 0;
-	for (; path; path = f->nodes.data[path].parent)
-		depth++;
-	return depth;
-}
-
 uint32_t frames_common(const struct frames *f, uint32_t a, uint32_t b)
 {
-	uint32_t a_depth = path_depth(f, a), b_depth = path_depth(f, b);
+	uint32_t a_depth = f->nodes.data[a].depth, b_depth = f->nodes.data[b].depth;
 
 	for (; a_depth > b_depth; a_depth--)
-		a = f->nodes.data[a].parent;
+		a = pairtab_get(&f->paths, a).first;
 	for (; b_depth > a_depth; b_depth--)
-		b = f->nodes.data[b].parent;
+		b = pairtab_get(&f->paths, b).first;
 	while (a != b) {
-		a = f->nodes.data[a].parent;
-		b = f->nodes.data[b].parent;
+		a = pairtab_get(&f->paths, a).first;
+		b = pairtab_get(&f->paths, b).first;
 	}
 	return a;
 }
@@ -261,14 +252,15 @@ int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t from, u
 	VEC(uint32_t) frames = { 0 };
 	int rc = 0;
 
-	for (uint32_t n = tail; n && n != from && !rc; n = f->nodes.data[n].parent)
-		rc = vec_push(&frames, f->nodes.data[n].frame);
-	for (size_t i = frames.len; i-- && !rc;)
+	for (uint32_t n = tail; n && n != from && rc >= 0; n = pairtab_get(&f->paths, n).first)
+		rc = vec_push(&frames, pairtab_get(&f->paths, n).second);
+	for (size_t i = frames.len; i-- && rc >= 0;)
 		rc = frames_path(f, path, frames.data[i], &path);
 	vec_release(&frames);
-	if (!rc)
-		*ret = path;
-	return rc;
+	if (rc < 0)
+		return rc;
+	*ret = path;
+	return 0;
 }
 
 static int frames_object(struct frames *f, struct capture_writer *w, uint32_t frame,
@@ -298,30 +290,57 @@ static int frames_object(struct frames *f, struct capture_writer *w, uint32_t fr
 	return 0;
 }
 
-int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret)
+/* The frames of @path beyond @base, leaf first, into f->stack. */
+static int collect_frames(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t base)
 {
-	struct path_node *node = &f->nodes.data[path];
-	uint32_t epoch = capture_writer_epoch(w);
-
-	if (node->epoch == epoch) {
-		*ret = node->stack;
-		return 0;
-	}
 	f->stack.len = 0;
-	for (uint32_t n = path; n && f->stack.len < PATH_DEPTH_MAX; n = f->nodes.data[n].parent) {
+	while (path != base && f->stack.len < PATH_DEPTH_MAX) {
+		struct pair step = pairtab_get(&f->paths, path);
 		struct record_frame frame;
-		int rc = frames_object(f, w, f->nodes.data[n].frame, &frame);
+		int rc = frames_object(f, w, step.second, &frame);
 		if (rc < 0)
 			return rc;
 		if (vec_push(&f->stack, frame) < 0)
 			return -ENOMEM;
+		path = step.first;
 	}
-	int rc = capture_writer_stack(w, f->stack.data, (uint32_t)f->stack.len, STACK_ROOTED,
-				      &node->stack);
+	return 0;
+}
+
+int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret)
+{
+	struct path_node *node = &f->nodes.data[path];
+	uint32_t epoch = capture_writer_epoch(w), base = 0, stack;
+
+	if (node->epoch == epoch && node->is_itself) {
+		*ret = node->stack;
+		return 0;
+	}
+	/* Most paths begin as one does that has been written. */
+	if (node->depth <= PATH_DEPTH_MAX) {
+		for (base = path; base && f->nodes.data[base].epoch != epoch;)
+			base = pairtab_get(&f->paths, base).first;
+	}
+	int rc = collect_frames(f, w, path, base);
+	if (rc < 0)
+		return rc;
+	const struct path_node *shared = &f->nodes.data[base];
+	rc = capture_writer_stack_like(w, base ? shared->stack : 0, shared->depth, f->stack.data,
+				       (uint32_t)f->stack.len, STACK_ROOTED, &stack);
 	if (rc < 0)
 		return rc;
 	/* Writing it may have begun an epoch. */
-	node->epoch = capture_writer_epoch(w);
-	*ret = node->stack;
+	epoch = capture_writer_epoch(w);
+	for (uint32_t n = path;
+	     n && node->depth <= PATH_DEPTH_MAX && f->nodes.data[n].epoch != epoch;
+	     n = pairtab_get(&f->paths, n).first) {
+		f->nodes.data[n].stack = stack;
+		f->nodes.data[n].epoch = epoch;
+		f->nodes.data[n].is_itself = false;
+	}
+	node->stack = stack;
+	node->epoch = epoch;
+	node->is_itself = true;
+	*ret = stack;
 	return 0;
 }

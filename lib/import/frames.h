@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/pairtab.h"
 #include "base/span.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -43,19 +44,21 @@ struct frame_info {
 };
 
 struct path_node {
-	uint32_t parent, frame;
 	uint32_t traits; /* of all frames from the root to here */
-	uint32_t stack;  /* the writer's number, in this epoch of its */
-	uint32_t epoch;  /* 0: none yet */
+	uint32_t depth;
+	/* The writer's number of the path itself or else of any that begins with it, in @epoch. */
+	uint32_t stack;
+	uint32_t epoch; /* 0: not yet */
+	bool is_itself;
 };
 
 struct frames {
 	struct strtab strings;
 	VEC(uint32_t) written; /* the writer's number of each string + 1; 0: not yet */
 	VEC(struct frame_info) infos;
-	VEC(struct path_node) nodes; /* 0 is the empty path */
+	struct pairtab paths;        /* (parent, frame); 0 is the empty path */
+	VEC(struct path_node) nodes; /* by number of the path */
 	struct hash by_text;         /* (kind, text) -> frame */
-	struct hash by_path;         /* (parent, frame) -> node */
 	VEC(struct record_frame) stack;
 };
 

@@ -4,6 +4,7 @@ import collections
 import gzip
 import json
 import os
+import re
 import tempfile
 import unittest
 
@@ -468,6 +469,20 @@ class Formats(unittest.TestCase):
             'py::step (train.py:14)': '3', 'clEnqueueNDRangeKernel': '5', '-': '7',
             'mm.cl:7': '8', 'mm': '9', 'send.ugm (32|M0)': '11', 'sbid': '12', '0x1a0': '11',
             '[idle: host late]': '13'})
+
+    def test_folded_with_common_beginnings(self):
+        """Lines in an order that makes all use of what was seen, against their plain sums."""
+        hosts = [';'.join(f'py::f{(h >> i) % 7} (model.py:{i})' for i in range(8)) for h in range(60)]
+        sums = collections.Counter()
+        lines = []
+        for i in range(4000):
+            host = hosts[i * i % len(hosts)]
+            stack = ';'.join((host, *(('-', f'k{i % 11}_[G]', f'l:{i % 13}_[G]', '0x10_[g]')[:i % 5])))
+            value = i % 17
+            lines.append(f'{stack} {value}\n')
+            sums[re.sub(r'_\[.\]', '', stack)] += value
+        capture = self.imported(''.join(lines))
+        self.assertEqual(host_time(capture), +sums)
 
     # ---- files ----
 
