@@ -27,7 +27,7 @@ static int analysis_start(struct analysis *a)
 		return -ENOMEM;
 	/* Number 0 of a string table is the empty string, which none of these blobs is. */
 	uint32_t zero;
-	struct strtab *blobs[] = { &a->stack_blobs, &a->site_blobs, &a->place_blobs,
+	struct strtab *blobs[] = { &a->frame_blobs, &a->site_blobs, &a->place_blobs,
 				   &a->detail_blobs, &a->names };
 	for (size_t i = 0; i < ARRAY_SIZE(blobs); i++) {
 		if (strtab_add(blobs[i], "", &zero) < 0)
@@ -85,7 +85,10 @@ void analysis_free(struct analysis *a)
 		vec_release(&c->bytes);
 	}
 	table_release(&a->code_objects);
-	strtab_release(&a->stack_blobs);
+	strtab_release(&a->frame_blobs);
+	pairtab_release(&a->stack_nodes);
+	pairtab_release(&a->stack_rows);
+	vec_release(&a->expanded);
 	vec_release(&a->stacks);
 	idmap_release(&a->stack_ids);
 	strtab_release(&a->site_blobs);

@@ -11,13 +11,13 @@
 
 struct run_place {
 	uint32_t first, count;
+	bool is_known;
 };
 
 struct frames {
 	struct analysis *a;
 	struct profile *p;
-	struct strtab keys;          /* struct frame_ref -> number */
-	VEC(struct run_place) known; /* by that number: its frames in `numbers` */
+	VEC(struct run_place) known; /* by number of a frame: its frames in `numbers` */
 	VEC(uint32_t) numbers;
 	bool long_names;      /* of kernels */
 	struct hash kernels;  /* name -> frame */
@@ -31,7 +31,7 @@ struct frames {
 int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool long_names)
 {
 	CLEANUP(frames_free) struct frames *f = calloc(1, sizeof(*f));
-	if (!f || vec_push(&f->known, (struct run_place){ 0 }) < 0)
+	if (!f)
 		return -ENOMEM;
 	f->a = a;
 	f->p = p;
@@ -44,7 +44,6 @@ void frames_free(struct frames *f)
 {
 	if (!f)
 		return;
-	strtab_release(&f->keys);
 	vec_release(&f->known);
 	vec_release(&f->numbers);
 	hash_release(&f->kernels);
@@ -182,20 +181,20 @@ static int frames_make(struct frames *f, const struct frame_ref *ref)
 	return rc < 0 ? rc : vec_push(&f->numbers, number);
 }
 
-int frames_host(struct frames *f, const struct frame_ref *ref, struct frame_run *ret)
+int frames_host(struct frames *f, uint32_t frame, struct frame_run *ret)
 {
-	uint32_t key;
-	bool fresh;
-	if (strtab_intern(&f->keys, ref, sizeof(*ref), &key, &fresh) < 0)
-		return -ENOMEM;
-	if (fresh) {
-		uint32_t first = (uint32_t)f->numbers.len;
-		if (frames_make(f, ref) < 0 ||
-		    vec_push(&f->known,
-			     (struct run_place){ first, (uint32_t)f->numbers.len - first }) < 0)
+	while (f->known.len <= frame) {
+		if (vec_push(&f->known, (struct run_place){ 0 }) < 0)
 			return -ENOMEM;
 	}
-	const struct run_place *run = &f->known.data[key];
+	struct run_place *run = &f->known.data[frame];
+	if (!run->is_known) {
+		struct frame_ref ref = analysis_frame(f->a, frame);
+		uint32_t first = (uint32_t)f->numbers.len;
+		if (frames_make(f, &ref) < 0)
+			return -ENOMEM;
+		*run = (struct run_place){ first, (uint32_t)f->numbers.len - first, true };
+	}
 	*ret = (struct frame_run){ f->numbers.data + run->first, run->count };
 	return 0;
 }
@@ -361,15 +360,18 @@ static int place_device_lines(struct frames *f, const struct device_place *d, bo
 static int place_stack(struct frames *f, const struct place *place, bool functions, bool sources)
 {
 	const struct stack *stack = &f->a->stacks.data[place->stack];
+	const struct frame_ref *frames = analysis_stack(f->a, place->stack);
+	if (!frames)
+		return -ENOMEM;
 	uint32_t outer = stack->device_frame - 1;
-	while (outer + 1 < stack->count && stack->frames[outer + 1].object == place->object)
+	while (outer + 1 < stack->count && frames[outer + 1].object == place->object)
 		outer++;
 	uint32_t leaf = stack->device_frame - 1;
 	for (uint32_t i = outer + 1; i-- > leaf;) {
 		struct symbol_frames symbols;
 		struct device_place d;
 		struct place at = *place;
-		at.offset = stack->frames[i].offset;
+		at.offset = frames[i].offset;
 		if (analysis_place_resolve(f->a, &at, &d) == 0) {
 			int rc = place_device_lines(f, &d, functions, sources, i == leaf);
 			if (rc < 0)

@@ -18,8 +18,8 @@ struct frame_run {
 	size_t count;
 };
 
-/* A frame of a stack: itself and what was inlined there, outermost first. 0 or -ENOMEM. */
-int frames_host(struct frames *f, const struct frame_ref *ref, struct frame_run *ret);
+/* A frame of the tree of stacks: itself and what was inlined there, outermost first. 0 or -ENOMEM. */
+int frames_host(struct frames *f, uint32_t frame, struct frame_run *ret);
 /* The process as a frame. */
 int frames_process(struct frames *f, uint32_t process, uint32_t *ret);
 /* Kernel or other device work by its number in `names`. */

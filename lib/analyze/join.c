@@ -19,8 +19,10 @@ bool analysis_launch_is_seen(const struct analysis *a, const struct launch *l)
 	const struct stack *stack = &a->stacks.data[a->sites.data[l->site].stack];
 	if (l->flags & LAUNCH_BEFORE_WINDOW)
 		return false;
-	return l->thread ||
-	       (stack->count && a->objects.data[stack->frames[0].object].kind != OBJECT_MISSING);
+	if (l->thread || !stack->leaf)
+		return l->thread;
+	struct pair leaf = pairtab_get(&a->stack_nodes, stack->leaf);
+	return a->objects.data[analysis_frame(a, leaf.second).object].kind != OBJECT_MISSING;
 }
 
 uint32_t analysis_op_process(const struct analysis *a, const struct op *op)

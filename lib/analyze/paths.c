@@ -3,11 +3,17 @@
 
 #include <errno.h>
 
+/* Where a node of the tree of stacks is in the profile, when its stack begins at @start there. */
+struct stack_place {
+	uint32_t start, node; /* 0: not known */
+};
+
 struct paths {
 	struct analysis *a;
 	struct profile *p;
 	struct frames *frames;
-	struct hash stacks;  /* (process, stack) -> node */
+	VEC(struct stack_place) places; /* by node of the tree of stacks */
+	VEC(uint32_t) steps;
 	struct hash sites;   /* site -> node */
 	struct hash kernels; /* (site, name) -> node */
 	struct hash idle;    /* (site, state) -> node */
@@ -31,7 +37,8 @@ void paths_free(struct paths *t)
 	if (!t)
 		return;
 	frames_free(t->frames);
-	hash_release(&t->stacks);
+	vec_release(&t->places);
+	vec_release(&t->steps);
 	hash_release(&t->sites);
 	hash_release(&t->kernels);
 	hash_release(&t->idle);
@@ -65,41 +72,72 @@ int paths_process(struct paths *t, uint32_t process, uint32_t *ret)
 	return profile_child(t->p, PROFILE_ROOT, frame, ret);
 }
 
-static bool is_missing_frame(const struct analysis *a, const struct frame_ref *f)
+static bool is_missing_frame(const struct analysis *a, uint32_t frame)
 {
-	return a->objects.data[f->object].kind == OBJECT_MISSING;
+	return a->objects.data[analysis_frame(a, frame).object].kind == OBJECT_MISSING;
+}
+
+/* The nodes of @stack from the leaf down to the first that has a place above @start, into t->steps;
+ * that place. */
+static int climb(struct paths *t, const struct stack *stack, uint32_t start, uint32_t *ret)
+{
+	const struct pairtab *nodes = &t->a->stack_nodes;
+
+	while (t->places.len < pairtab_count(nodes)) {
+		if (vec_push(&t->places, (struct stack_place){ 0 }) < 0)
+			return -ENOMEM;
+	}
+	*ret = start;
+	t->steps.len = 0;
+	for (uint32_t n = stack->leaf; n; n = pairtab_get(nodes, n).first) {
+		const struct stack_place *known = &t->places.data[n];
+		if (known->node && known->start == start) {
+			*ret = known->node;
+			break;
+		}
+		if (vec_push(&t->steps, n) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The root-most frame. */
+static uint32_t root_frame(const struct analysis *a, const struct stack *stack)
+{
+	struct pair step = { 0, 0 };
+	for (uint32_t n = stack->leaf; n; n = step.first)
+		step = pairtab_get(&a->stack_nodes, n);
+	return step.second;
 }
 
 static int path_frames(struct paths *t, const struct stack *stack, uint32_t *node)
 {
 	/* A root-most frame that says itself what is missing is not said again. */
-	bool says = stack->count && is_missing_frame(t->a, &stack->frames[stack->count - 1]);
-	if (!(stack->flags & STACK_ROOTED) && !says &&
+	if (!(stack->flags & STACK_ROOTED) &&
+	    !(stack->count && is_missing_frame(t->a, root_frame(t->a, stack))) &&
 	    path_text(t, FRAME_MISSING, "[truncated]", node) < 0)
 		return -ENOMEM;
-	for (uint32_t i = stack->count; i-- > 0;) {
+	uint32_t start = *node;
+	if (climb(t, stack, start, node) < 0)
+		return -ENOMEM;
+	while (t->steps.len) {
+		uint32_t n = t->steps.data[--t->steps.len];
 		struct frame_run run;
-		if (frames_host(t->frames, &stack->frames[i], &run) < 0)
+		if (frames_host(t->frames, pairtab_get(&t->a->stack_nodes, n).second, &run) < 0)
 			return -ENOMEM;
 		for (size_t k = 0; k < run.count; k++) {
 			if (profile_child(t->p, *node, run.frames[k], node) < 0)
 				return -ENOMEM;
 		}
+		t->places.data[n] = (struct stack_place){ start, *node };
 	}
 	return 0;
 }
 
 int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
 {
-	const uint64_t *known = hash_get(&t->stacks, hash_pair(process, stack));
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
-	}
-	if (paths_process(t, process, ret) < 0 ||
-	    path_frames(t, &t->a->stacks.data[stack], ret) < 0)
-		return -ENOMEM;
-	return hash_set(&t->stacks, hash_pair(process, stack), *ret);
+	int rc = paths_process(t, process, ret);
+	return rc < 0 ? rc : path_frames(t, &t->a->stacks.data[stack], ret);
 }
 
 int paths_site(struct paths *t, uint32_t site, uint32_t *ret)

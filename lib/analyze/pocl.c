@@ -53,12 +53,15 @@ int analysis_pocl_kernel(struct analysis *a, const struct place *p, uint32_t *re
 	const struct stack *stack = &a->stacks.data[p->stack];
 	struct span file = path_kernel(analysis_text(a, a->objects.data[p->object].path));
 	struct span kernel = span_of("", 0);
+	const struct frame_ref *refs = analysis_stack(a, p->stack);
+	if (!refs)
+		return -ENOMEM;
 
 	for (uint32_t i = stack->device_frame - 1; i < stack->count && !kernel.size; i++) {
 		struct symbol_frames frames;
-		if (stack->frames[i].object != p->object)
+		if (refs[i].object != p->object)
 			break;
-		if (analysis_symbolize(a, p->object, stack->frames[i].offset, &frames) < 0)
+		if (analysis_symbolize(a, p->object, refs[i].offset, &frames) < 0)
 			return -ENOMEM;
 		for (size_t k = 0; k < frames.count && !kernel.size; k++)
 			kernel = symbol_kernel(frames.frames[k].name, file);

@@ -61,6 +61,7 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 		.frame_kind = o->frame_kind,
 		.line = o->line,
 	};
+	a->holds_device_code |= (o->flags & OBJECT_HOLDS_DEVICE_CODE) != 0;
 	return 0;
 }
 
@@ -95,45 +96,91 @@ static int replay_thread(struct analysis *a, const struct record_thread *t)
 	return 0;
 }
 
-static int replay_stack(struct analysis *a, const struct record_stack *s)
-{
-	/* The frames, then the flags as one more, so that equal blobs are equal stacks. */
-	CLEANUP_FREE struct frame_ref *blob = calloc((size_t)s->count + 1, sizeof(*blob));
-	if (!blob)
-		return -ENOMEM;
-	uint32_t device_frame = 0;
-	for (uint32_t i = 0; i < s->count; i++) {
-		blob[i].offset = s->frames[i].offset;
-		if (table_row(&a->objects, s->frames[i].object, &blob[i].object) < 0)
-			return -ENOMEM;
-		if (!device_frame &&
-		    a->objects.data[blob[i].object].flags & OBJECT_HOLDS_DEVICE_CODE)
-			device_frame = i + 1;
-	}
-	blob[s->count].offset = s->flags;
-
-	uint32_t row;
-	bool fresh;
-	size_t size = ((size_t)s->count + 1) * sizeof(*blob);
-	if (strtab_intern(&a->stack_blobs, blob, size, &row, &fresh) < 0)
-		return -ENOMEM;
-	struct stack stack = {
-		/* The arena behind it aligns for any type. */
-		.frames = (const void *)strtab_get(&a->stack_blobs, row).data,
-		.count = s->count,
-		.flags = s->flags,
-		.device_frame = device_frame,
-	};
-	if (fresh && vec_push(&a->stacks, stack) < 0)
-		return -ENOMEM;
-	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
-}
-
 /* A number that no STACK record has defined is that of the empty stack. */
 static uint32_t stack_row(const struct analysis *a, uint32_t id)
 {
 	uint32_t row = 0;
 	return id && idmap_get(&a->stack_ids, id, &row) ? row : 0;
+}
+
+struct frame_ref analysis_frame(const struct analysis *a, uint32_t frame)
+{
+	struct frame_ref ref;
+	memcpy(&ref, strtab_get(&a->frame_blobs, frame).data, sizeof(ref));
+	return ref;
+}
+
+const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row)
+{
+	const struct stack *stack = &a->stacks.data[row];
+
+	a->expanded.len = 0;
+	for (uint32_t node = stack->leaf; node; node = pairtab_get(&a->stack_nodes, node).first) {
+		struct pair step = pairtab_get(&a->stack_nodes, node);
+		if (vec_push(&a->expanded, analysis_frame(a, step.second)) < 0)
+			return NULL;
+	}
+	return a->expanded.data;
+}
+
+/* The node of what the reader says it shares with an earlier stack, and how many frames that is. */
+static uint32_t shared_node(const struct analysis *a, const struct record_stack *s,
+			    uint32_t *ret_depth)
+{
+	uint32_t row = stack_row(a, s->parent);
+	const struct stack *parent = &a->stacks.data[row];
+	uint32_t node = parent->leaf;
+
+	*ret_depth = 0;
+	if (!row || s->kept > parent->count || s->kept > s->count)
+		return 0;
+	for (uint32_t depth = parent->count; depth > s->kept; depth--)
+		node = pairtab_get(&a->stack_nodes, node).first;
+	*ret_depth = s->kept;
+	return node;
+}
+
+static int add_frames(struct analysis *a, const struct record_stack *s, uint32_t *ret_leaf)
+{
+	uint32_t known, frame;
+	*ret_leaf = shared_node(a, s, &known);
+	for (uint32_t i = s->count - known; i-- > 0;) {
+		struct frame_ref ref = { .offset = s->frames[i].offset };
+		if (table_row(&a->objects, s->frames[i].object, &ref.object) < 0 ||
+		    strtab_intern(&a->frame_blobs, &ref, sizeof(ref), &frame, NULL) < 0 ||
+		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The leaf-most frame that is accelerator code, + 1. */
+static uint32_t find_device_frame(const struct analysis *a, uint32_t leaf)
+{
+	uint32_t i = 1;
+	for (uint32_t node = leaf; node; i++) {
+		struct pair step = pairtab_get(&a->stack_nodes, node);
+		uint32_t object = analysis_frame(a, step.second).object;
+		if (a->objects.data[object].flags & OBJECT_HOLDS_DEVICE_CODE)
+			return i;
+		node = step.first;
+	}
+	return 0;
+}
+
+static int replay_stack(struct analysis *a, const struct record_stack *s)
+{
+	struct stack stack = { .count = s->count, .flags = s->flags };
+	uint32_t row;
+	if (add_frames(a, s, &stack.leaf) < 0)
+		return -ENOMEM;
+	int rc = pairtab_intern(&a->stack_rows, stack.leaf, s->flags, &row);
+	if (rc > 0) {
+		if (a->holds_device_code)
+			stack.device_frame = find_device_frame(a, stack.leaf);
+		rc = vec_push(&a->stacks, stack);
+	}
+	return rc < 0 || !s->id ? rc : idmap_set(&a->stack_ids, s->id, row);
 }
 
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
@@ -176,7 +223,10 @@ static int replay_device_code(struct analysis *a, const struct record_cpu_sample
 {
 	struct stack *stack = &a->stacks.data[row];
 	if (!stack->place) {
-		const struct frame_ref *f = &stack->frames[stack->device_frame - 1];
+		const struct frame_ref *frames = analysis_stack(a, row);
+		if (!frames)
+			return -ENOMEM;
+		const struct frame_ref *f = &frames[stack->device_frame - 1];
 		struct place place = {
 			.stack = row,
 			.object = f->object,

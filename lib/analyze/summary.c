@@ -186,12 +186,22 @@ static void sum_launches(struct summing *x)
 /* By stack: whether one of its frames is Python's. */
 static bool *find_python(const struct analysis *a, bool *ret_any)
 {
+	CLEANUP_FREE bool *nodes = calloc(pairtab_count(&a->stack_nodes), sizeof(*nodes));
 	bool *python = calloc(a->stacks.len, sizeof(*python));
-	for (size_t i = 0; python && i < a->stacks.len; i++) {
-		const struct stack *s = &a->stacks.data[i];
-		for (uint32_t k = 0; k < s->count && !python[i]; k++)
-			python[i] = a->objects.data[s->frames[k].object].kind == OBJECT_PYTHON;
+
+	/* A caller's node comes before those that it called. */
+	for (uint32_t i = 1; nodes && i < pairtab_count(&a->stack_nodes); i++) {
+		struct pair step = pairtab_get(&a->stack_nodes, i);
+		uint32_t object = analysis_frame(a, step.second).object;
+		nodes[i] = nodes[step.first] || a->objects.data[object].kind == OBJECT_PYTHON;
+	}
+	for (size_t i = 0; nodes && python && i < a->stacks.len; i++) {
+		python[i] = nodes[a->stacks.data[i].leaf];
 		*ret_any |= python[i];
+	}
+	if (!nodes) {
+		free(python);
+		return NULL;
 	}
 	return python;
 }

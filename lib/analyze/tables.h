@@ -9,6 +9,7 @@
 #include "analyze/analyze.h"
 #include "analyze/idmap.h"
 #include "base/hash.h"
+#include "base/pairtab.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -104,7 +105,7 @@ struct frame_ref {
 
 /* Stacks are interned by content: the capture's numbers start over now and then. */
 struct stack {
-	const struct frame_ref *frames; /* leaf first; in `stack_blobs` */
+	uint32_t leaf; /* in `stack_nodes`: its leaf-most frame; 0: it has none */
 	uint32_t count, flags;
 	uint32_t device_frame; /* the leaf-most one that is accelerator code, + 1; 0: none */
 	uint32_t place;        /* of such a stack, + 1 */
@@ -228,7 +229,8 @@ struct analysis {
 	struct record_header header;
 	struct record_end end;
 	bool has_end;
-	bool has_timeline; /* else its times are totals, laid end to end by an import */
+	bool holds_device_code; /* some object: POCL's kernels */
+	bool has_timeline;      /* else its times are totals, laid end to end by an import */
 	uint64_t records, first_ns, last_ns;
 
 	TABLE(struct process) processes;
@@ -239,9 +241,12 @@ struct analysis {
 	TABLE(struct kernel) kernels;
 	TABLE(struct code_object) code_objects;
 
-	struct strtab stack_blobs;
-	VEC(struct stack) stacks; /* same numbers as in stack_blobs */
-	struct idmap stack_ids;   /* the capture's number -> stack */
+	struct strtab frame_blobs;      /* of struct frame_ref */
+	struct pairtab stack_nodes;     /* the tree of all stacks: (caller's node, frame) */
+	struct pairtab stack_rows;      /* (leaf's node, flags) */
+	VEC(struct stack) stacks;       /* same numbers as in stack_rows */
+	VEC(struct frame_ref) expanded; /* the last answer of analysis_stack() */
+	struct idmap stack_ids;         /* the capture's number -> stack */
 	struct strtab site_blobs;
 	VEC(struct site) sites; /* same numbers */
 	struct strtab place_blobs;
@@ -280,6 +285,12 @@ struct analysis {
 
 /* replay.c: one record into its table. 0 or -ENOMEM. */
 int analysis_replay(struct analysis *a, const struct record *rec);
+
+/* A frame by its number in the tree of stacks. */
+struct frame_ref analysis_frame(const struct analysis *a, uint32_t frame);
+/* The frames of a stack's row, leaf first, as many as it counts; until the next call. NULL for none,
+ * or without memory. */
+const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row);
 
 /* A number for a site: 0 or -ENOMEM. */
 int analysis_site(struct analysis *a, const struct site *site, uint32_t *ret);
