@@ -58,19 +58,19 @@ static inline int emit_string(struct emit *m, uint32_t string, uint32_t *ret)
 /* emit_define.c: processes, threads, devices and queues of the trace, before what refers to them. */
 int emit_definitions(struct emit *m);
 
-/* emit_device.c */
+/* emit_device.c; @i: device event */
 int64_t emit_launch_time(const struct trace *t, const struct device_event *d);
 /* The capture's number that joins a launch with its work, given out when it is first asked for. */
 uint64_t emit_correlation(struct emit *m, uint32_t device);
-int emit_launch(struct emit *m, uint32_t device);
-int emit_dispatch(struct emit *m, uint32_t device);
+int emit_launch(struct emit *m, uint32_t i);
+int emit_dispatch(struct emit *m, uint32_t i);
 
-/* emit_host.c: the host events, instants and counters that are records of their own. */
-int emit_graph_launch(struct emit *m, uint32_t host);
-int emit_sync(struct emit *m, uint32_t host);
-int emit_scope(struct emit *m, uint32_t host);
-int emit_instant(struct emit *m, uint32_t instant);
-int emit_counter(struct emit *m, uint32_t counter);
+/* emit_host.c: host events, instants and counters that are records of their own; @i: which. */
+int emit_graph_launch(struct emit *m, uint32_t i);
+int emit_sync(struct emit *m, uint32_t i);
+int emit_scope(struct emit *m, uint32_t i);
+int emit_instant(struct emit *m, uint32_t i);
+int emit_counter(struct emit *m, uint32_t i);
 
 /* emit_span.c: what each thread did, from all lanes in order of time. */
 int emit_spans_start(struct emit *m);

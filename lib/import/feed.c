@@ -184,7 +184,7 @@ static int feed_resync(struct feed *f, size_t pos, bool *ret_skipped, struct err
 
 	for (;; pos++) {
 		if (pos >= f->len) {
-			f->chunk = pos = f->len;
+			f->chunk = f->len;
 			f->element = SIZE_MAX;
 			feed_forget(f, f->len);
 			pos = 0;
@@ -207,36 +207,40 @@ static int feed_resync(struct feed *f, size_t pos, bool *ret_skipped, struct err
 	return 0;
 }
 
+/* The bracket behind a key and its colon at @pos, or f->len. */
+static size_t bracket_behind(const struct feed *f, size_t pos)
+{
+	while (pos < f->len && f->data[pos] && strchr("\": \t\r\n", f->data[pos]))
+		pos++;
+	return pos < f->len && f->data[pos] == '[' ? pos : f->len;
+}
+
 /* Find the array behind the error at @pos by its key. */
 static int feed_find_array(struct feed *f, size_t pos, const char *why, struct err *err)
 {
 	const char *key = f->client.array_key;
-	size_t key_size = strlen(key);
+	size_t key_size = strlen(key), beyond = key_size + 16; /* the key, a colon, some space */
 	uint64_t offset = f->base + pos;
 
 	for (;;) {
-		/* The key, a colon and a bracket, with some space between. */
-		char *at = pos < f->len ? memmem(f->data + pos, f->len - pos, key, key_size) : NULL;
-		size_t left = at ? f->len - (size_t)(at - f->data) : 0;
-		if (at && (left > key_size + 16 || f->at_end)) {
-			char *p = at + key_size, *end = f->data + f->len;
-			while (p < end && strchr("\": \t\r\n", *p) && *p)
-				p++;
-			if (p < end && *p == '[') {
-				f->place = FEED_MEMBER;
-				f->chunk = (size_t)(p + 1 - f->data);
-				feed_count_drop(f, offset, why);
-				f->client.jump(f->client.data);
-				return feed_restart(f);
-			}
-			pos = (size_t)(at - f->data) + key_size;
-			continue;
+		const char *at =
+			pos < f->len ? memmem(f->data + pos, f->len - pos, key, key_size) : NULL;
+		size_t found = at ? (size_t)(at - f->data) : f->len;
+		if (found < f->len && (f->len - found > beyond || f->at_end)) {
+			size_t bracket = bracket_behind(f, found + key_size);
+			pos = found + key_size;
+			if (bracket == f->len)
+				continue;
+			f->place = FEED_MEMBER;
+			f->chunk = bracket + 1;
+			feed_count_drop(f, offset, why);
+			f->client.jump(f->client.data);
+			return feed_restart(f);
 		}
-		size_t keep = at                        ? (size_t)(at - f->data)
-			      : f->len - pos > key_size ? f->len - key_size
-							: pos;
-		f->chunk = keep;
-		feed_forget(f, keep);
+		if (!at) /* its beginning may be there */
+			found = f->len - pos > key_size ? f->len - key_size : pos;
+		f->chunk = found;
+		feed_forget(f, found);
 		pos = 0;
 		int64_t n = feed_more(f, err);
 		if (n < 0)
@@ -271,50 +275,72 @@ static int feed_repaired(struct feed *f, struct span text)
 	return 0;
 }
 
+/*
+ * The element as strict JSON in f->fixed: 1, and in @ret_size what it took of the input; 0 when the
+ * input ends first; -EBADMSG: beyond repair, or not worth it.
+ */
+static int feed_repair(struct feed *f, size_t *ret_size, struct err *err)
+{
+	for (;;) {
+		struct span text = span_of(f->data + f->element, f->len - f->element);
+		if (f->scanned / FEED_REPAIR_FACTOR > f->bytes + FEED_ELEMENT_MAX)
+			return -EBADMSG;
+		strbuf_reset(&f->fixed);
+		int rc = repair_object(text, &f->fixed, ret_size);
+		f->scanned += rc > 0 ? *ret_size : text.size;
+		if (rc)
+			return rc;
+		if (text.size > FEED_ELEMENT_MAX)
+			return -EBADMSG;
+		int64_t n = feed_more(f, err);
+		if (n <= 0)
+			return (int)n;
+	}
+}
+
+/* Where the next element begins as far as one can tell: behind "}, {". f->len: nowhere. */
+static size_t next_element(const struct feed *f)
+{
+	const char *end = f->data + f->len, *p = f->data + f->element;
+
+	while ((p = memchr(p, '}', (size_t)(end - p)))) {
+		const char *q = ++p;
+		unsigned commas = 0;
+		while (q < end && *q && strchr(" \t\r\n,", *q))
+			commas += *q++ == ',';
+		if (q < end && *q == '{' && commas == 1)
+			return (size_t)(q - f->data);
+	}
+	return f->len;
+}
+
 /* Repair or drop the element that yajl or the client refused; go on behind it. */
 static int feed_recover_element(struct feed *f, const char *why, struct err *err)
 {
 	uint64_t offset = f->base + f->element;
-	size_t size = 0;
-	int rc;
+	bool is_refused = f->refusal != NULL; /* for what it says, well formed as it is */
+	bool skipped;
+	size_t size;
 
 	f->client.abandon(f->client.data);
-	for (;;) {
-		struct span text = span_of(f->data + f->element, f->len - f->element);
-		strbuf_reset(&f->fixed);
-		rc = f->scanned / FEED_REPAIR_FACTOR > f->bytes + FEED_ELEMENT_MAX
-			     ? -EBADMSG
-			     : repair_object(text, &f->fixed, &size);
-		f->scanned += rc > 0 ? size : text.size;
-		if (rc || f->len - f->element > FEED_ELEMENT_MAX)
-			break;
-		int64_t n = feed_more(f, err);
-		if (n < 0)
-			return (int)n;
-		if (!n) {
-			f->damage.is_cut = true;
-			break;
-		}
-	}
-	if (rc == -ENOMEM)
+	int rc = feed_repair(f, &size, err);
+	if (rc < 0 && rc != -EBADMSG)
 		return rc;
-	size_t next = f->element + (rc > 0 ? size : 1);
-	if (rc > 0 && !f->refusal) {
+	size_t next = rc > 0 ? f->element + size : next_element(f);
+	if (rc > 0 && !is_refused) {
 		rc = feed_repaired(f, span_of(f->fixed.data, f->fixed.len));
 		if (rc < 0)
 			return rc;
-	} else if (rc > 0) {
-		rc = 0; /* well formed, refused for what it says */
+		is_refused = !rc;
 	}
 	f->element = SIZE_MAX;
-	if (rc > 0) {
+	if (rc > 0 && !is_refused) {
 		feed_count_repair(f, offset, why);
 	} else {
-		feed_count_drop(f, offset, f->damage.is_cut ? "the input ends in an event" : why);
-		if (f->damage.is_cut)
-			next = f->len;
+		bool is_cut = !rc && !is_refused && next == f->len;
+		f->damage.is_cut |= is_cut;
+		feed_count_drop(f, offset, is_cut ? "the input ends in an event" : why);
 	}
-	bool skipped;
 	rc = feed_resync(f, next, &skipped, err);
 	return rc < 0 ? rc : feed_restart(f);
 }

@@ -96,14 +96,46 @@ static bool is_escape(const char *p, const char *end)
 	return true;
 }
 
+/*
+ * Whether the quote at @p opens the key behind a comma: then the string that it seems to be in has lost
+ * its own quote, before that comma. 1 and where the comma is, 0, or -1 when the text ends first.
+ */
+static int lost_quote(const struct repair *r, const char *start, const char *p,
+		      const char **ret_comma)
+{
+	const char *comma = p;
+
+	while (comma > start && (comma[-1] == ' ' || comma[-1] == '\n' || comma[-1] == '\t'))
+		comma--;
+	if (comma == start || comma[-1] != ',' || r->place == PLACE_KEY || !in_object(r))
+		return 0;
+	*ret_comma = comma - 1;
+	return key_follows(p, r->end);
+}
+
 /* A string whose opening quote is behind r->p: 1, 0 when the text ends, negative. */
 static int repair_string(struct repair *r)
 {
+	const char *start = r->p, *comma;
+	size_t at_comma = r->out->len + 1; /* length of the output at the last comma */
+
 	strbuf_putc(r->out, '"');
 	while (r->p < r->end) {
 		char c = *r->p++;
+		if (c == ',')
+			at_comma = r->out->len;
 		if (c == '"') {
 			int ends = quote_ends(r, r->p);
+			if (!ends) {
+				int lost = lost_quote(r, start, r->p - 1, &comma);
+				if (lost > 0) {
+					r->out->len = at_comma;
+					r->p = comma;
+					strbuf_putc(r->out, '"');
+					return 1;
+				}
+				ends = lost;
+			}
 			if (ends < 0)
 				return 0;
 			if (ends) {

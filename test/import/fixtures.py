@@ -197,6 +197,7 @@ def malformed():
         ('inf', '[' + other.replace('"args": {}', '"args": {"x": [1, -inf]}') + ',' + good + ']',
          2, 0, 1),
         ('quotes', '[' + good + ',' + other.replace('"b"', '"f("b", 1)"') + ']', 2, 0, 1),
+        ('a string without an end', '[' + other.replace('"b"', '"b') + ',' + good + ']', 2, 0, 1),
         ('backslash', '[' + good.replace('"a"', '"C:\\x\\y"') + ',' + other + ']', 2, 0, 1),
         ('control', '[' + good.replace('"a"', '"a\x01\tb"') + ',' + other + ']', 2, 0, 1),
         ('no comma', '[' + good + other + ']', 2, 0, 1),
