@@ -17,6 +17,7 @@ enum event_type {
 	EVENT_EXIT,       /* struct event_exit: a thread of a target ends */
 	EVENT_PROBE,      /* bpf/probe.h: a target passed a probe site */
 	EVENT_COPY, /* struct event_copy: what the next event's stack could not be walked by */
+	EVENT_PYTHON_CODE, /* bpf/python.h: a code object that the next event names first */
 };
 
 /* First in every event. */
@@ -39,15 +40,24 @@ enum event_stack_flag {
 	EVENT_STACK_BY_SCAN = 1 << 4,
 };
 
+enum event_python_flag {
+	EVENT_PYTHON_CUT = 1 << 0, /* there are more frames, which could not be read or kept */
+};
+
 /*
- * Always last in its event. ips[skip...] are the user frames, leaf first, and directly behind them
- * the kernel frames.
+ * Always last in its event. ips[skip...] are the user frames, leaf first, directly behind them the
+ * kernel frames, and behind those python_count of struct python_entry (python/walk.h): the frames
+ * of the interpreter, innermost first. Each run of these, which ends with PYTHON_ENTRY_END, takes
+ * the place of one call of the interpreter's loop among the user frames.
  */
 struct event_stack {
 	__u16 user_count, kernel_count;
 	__u16 flags; /* enum event_stack_flag */
 	__u8 status; /* why the user frames end: enum stack_cause of capture/record.h */
 	__u8 skip;   /* unused entries before the first frame */
+	__u16 python_count;
+	__u16 python_flags; /* enum event_python_flag */
+	__u32 reserved;
 	__u64 ips[];
 };
 
@@ -61,6 +71,8 @@ enum stack_mode {
 /* Frames of one stack. The kernel's are what perf_event_max_stack allows by default. */
 #define EVENT_USER_FRAMES   1024
 #define EVENT_KERNEL_FRAMES 128
+/* Python's: its own limit of recursion is 1000. */
+#define EVENT_PYTHON_FRAMES 1024
 
 enum event_sample_flag {
 	EVENT_SAMPLE_IN_KERNEL = 1 << 0, /* interrupted in the kernel */
@@ -117,7 +129,7 @@ struct event_copy {
 #define EVENT_COPY_PIECE 1024u
 
 /* Room for any event but EVENT_COPY: a slot of the scratch map. */
-#define EVENT_MAX_BYTES (16u << 10)
+#define EVENT_MAX_BYTES (32u << 10)
 
 /* Slots of the scratch map for each possible CPU; maps.bpf.h tells why more than one. */
 #define SLOTS_PER_CPU 8
@@ -153,11 +165,12 @@ struct cost_total {
 
 #define EVENT_ASSERT(what) _Static_assert(what, #what)
 EVENT_ASSERT(sizeof(struct event_header) == 32);
-EVENT_ASSERT(sizeof(struct event_stack) == 8);
-EVENT_ASSERT(sizeof(struct event_sample) == 48);
+EVENT_ASSERT(sizeof(struct event_stack) == 16);
+EVENT_ASSERT(sizeof(struct event_sample) == 56);
 EVENT_ASSERT(sizeof(struct event_fork) == 40);
 EVENT_ASSERT(sizeof(struct event_exec) == 40);
 EVENT_ASSERT(sizeof(struct event_exit) == 40);
 EVENT_ASSERT(sizeof(struct event_copy) == 216);
-EVENT_ASSERT(sizeof(struct event_sample) + (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 <=
+EVENT_ASSERT(sizeof(struct event_sample) + (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 +
+		     EVENT_PYTHON_FRAMES * 16 <=
 	     EVENT_MAX_BYTES);

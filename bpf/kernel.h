@@ -115,6 +115,12 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
+struct thread_struct {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long fsbase; /* thread register */
+#endif
+};
+
 struct task_struct {
 	int pid;  /* of the thread, as gettid() gives it in the machine's own namespace */
 	int tgid; /* of the process, as getpid() gives it there */
@@ -124,6 +130,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	const struct cred *cred;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 };
 
 #pragma clang attribute pop

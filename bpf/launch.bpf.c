@@ -171,7 +171,7 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	regs.entry = program->return_address + 1;
 	stack->kernel_count = 0;
 	stack_walk_user(ctx, slot, &regs, stack);
-	return sizeof(*event) + stack_size(stack);
+	return stack_finish(slot, stack);
 }
 
 SEC("uprobe")

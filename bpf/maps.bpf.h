@@ -9,6 +9,7 @@
 
 #include "bpf/events.h"
 #include "bpf/ids.bpf.h"
+#include "bpf/python.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /*
@@ -173,3 +174,9 @@ static __always_inline void event_submit(struct event_header *header, u32 size, 
  * give out, what is needed to go on is sent ahead as an EVENT_COPY. In unwind.bpf.c.
  */
 int unwind_user(struct slot *slot, __u32 at);
+
+/*
+ * Append the Python frames of the current thread to the event in the slot, which has @size bytes and
+ * its struct event_stack at byte @at. Gives its size then. In python.bpf.c.
+ */
+int python_append(struct slot *slot, __u32 at, __u32 size);

@@ -82,6 +82,6 @@ EVENT_ASSERT(sizeof(struct probe_read) == 12);
 EVENT_ASSERT(sizeof(struct probe_program) == 220);
 EVENT_ASSERT(sizeof(struct event_probe) == 48 + 8 * EVENT_PROBE_VALUES);
 EVENT_ASSERT(sizeof(struct event_probe) + sizeof(struct event_stack) +
-		     (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 <=
+		     (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 + EVENT_PYTHON_FRAMES * 16 <=
 	     EVENT_MAX_BYTES);
 EVENT_ASSERT(sizeof(struct event_probe) + EVENT_PROBE_TEXT_BYTES <= EVENT_MAX_BYTES);

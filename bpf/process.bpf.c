@@ -8,11 +8,17 @@
  */
 #include "bpf/maps.bpf.h"
 
-/* A child has its parent's mappings, and so its unwind tables, until it maps or execs. */
+/* A child has its parent's mappings, and so its unwind tables, and its interpreter, until it maps or
+ * execs. */
 static __always_inline void inherit_space(u32 parent_pid, u32 child_pid)
 {
 	u32 *space = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
+	struct python_process *python = bpf_map_lookup_elem(&python_processes, &parent_pid);
 
+	if (python) {
+		struct python_process copy = *python;
+		bpf_map_update_elem(&python_processes, &child_pid, &copy, BPF_ANY);
+	}
 	if (space) {
 		u32 number = *space;
 		bpf_map_update_elem(&unwind_processes, &child_pid, &number, BPF_ANY);
@@ -77,6 +83,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	*flags &= ~TARGET_STARTING;
 	/* Whatever was mapped is not any more. */
 	bpf_map_delete_elem(&unwind_processes, &pid);
+	bpf_map_delete_elem(&python_processes, &pid);
 	slot = slot_claim();
 	event = slot ? (struct event_exec *)slot->words : &plain;
 	event_begin(&event->header, EVENT_EXEC);
@@ -111,6 +118,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (event.is_last) {
 		bpf_map_delete_elem(&targets, &pid);
 		bpf_map_delete_elem(&unwind_processes, &pid);
+		bpf_map_delete_elem(&python_processes, &pid);
 	}
 	return 0;
 }

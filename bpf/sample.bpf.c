@@ -32,7 +32,7 @@ static __always_inline u32 sample_fill(struct bpf_perf_event_data *ctx, struct s
 		if (in_kernel)
 			stack_walk_kernel(ctx, stack);
 	}
-	return offsetof(struct event_sample, stack) + stack_size(stack);
+	return stack_finish(slot, stack);
 }
 
 SEC("perf_event")

@@ -160,12 +160,27 @@ static __always_inline void stack_walk_kernel(void *ctx, struct event_stack *sta
 		stack->kernel_count = (u32)size >> 3;
 }
 
-/* Bytes of @stack. */
-static __always_inline u32 stack_size(const struct event_stack *stack)
+/* Bytes of @stack without Python's frames. */
+static __always_inline u32 stack_native_size(const struct event_stack *stack)
 {
 	u32 frames = stack->skip + stack->user_count + stack->kernel_count;
 
 	if (frames > EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES)
 		frames = EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES;
 	return sizeof(*stack) + frames * 8;
+}
+
+/* The last thing to do to a stack, the last part of its event: bytes of the event. */
+static __always_inline u32 stack_finish(struct slot *slot, struct event_stack *stack)
+{
+	u32 at = (void *)stack - (void *)slot->words;
+	u32 size = at + stack_native_size(stack);
+
+	stack->python_count = 0;
+	stack->python_flags = 0;
+	stack->reserved = 0;
+	if (stack_mode == STACK_MODE_NONE)
+		return size;
+	size = python_append(slot, at, size);
+	return size > EVENT_MAX_BYTES ? EVENT_MAX_BYTES : size;
 }

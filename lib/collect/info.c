@@ -165,11 +165,40 @@ static int put_unwinding(struct session *s)
 	return rc;
 }
 
+/* How much of Python was read, and what of it could not be. */
+static int put_python(struct session *s)
+{
+	const struct python_stats *stats = python_stats(s->python);
+	char text[256];
+	int rc = 0;
+
+	if (stats->codes) {
+		snprintf(text, sizeof(text), "%" PRIu64, stats->codes);
+		rc = info_put(s, "python.code-objects", text);
+	}
+	if (rc >= 0 && stats->unreadable + stats->cut + stats->misplaced) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " code objects were gone before they were read, %" PRIu64
+			 " stacks end early, %" PRIu64 " calls have no place",
+			 stats->unreadable, stats->cut, stats->misplaced);
+		rc = info_put(s, "missing.python", text);
+	}
+	if (rc >= 0 && stats->refused) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " interpreters are of a version that is not known",
+			 stats->refused);
+		rc = info_put(s, "missing.python-version", text);
+	}
+	return rc;
+}
+
 int info_end(struct session *s, const struct session_result *result)
 {
 	struct record rec = { .type = RECORD_END };
 
 	int rc = put_unwinding(s);
+	if (rc >= 0)
+		rc = put_python(s);
 	if (rc < 0)
 		return rc;
 	rec.end = (struct record_end){

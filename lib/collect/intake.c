@@ -24,11 +24,36 @@ static void target_ended(struct session *s, uint32_t pid, uint64_t time_ns)
 	}
 }
 
+static int follow_python(struct session *s, const struct event_header *event)
+{
+	const struct event_fork *fork = (const struct event_fork *)event;
+
+	switch ((enum event_type)event->type) {
+	case EVENT_FORK:
+		return python_fork(s->python, event->pid, fork->child_pid);
+	case EVENT_EXEC:
+		return python_exec(s->python, event->pid, false);
+	case EVENT_EXIT:
+		if (((const struct event_exit *)event)->is_last)
+			python_gone(s->python, event->pid);
+		return 0;
+	case EVENT_SAMPLE:
+	case EVENT_PROBE:
+	case EVENT_COPY:
+	case EVENT_PYTHON_CODE:
+		break;
+	}
+	return 0;
+}
+
 /* What the kernel walks stacks by follows at once: it is looked at as it is now, not as it was. */
 static int follow(struct session *s, const struct event_header *event)
 {
 	const struct event_fork *fork = (const struct event_fork *)event;
 
+	int rc = follow_python(s, event);
+	if (rc < 0)
+		return rc;
 	if (!s->unwinder)
 		return 0;
 	switch ((enum event_type)event->type) {
@@ -46,6 +71,7 @@ static int follow(struct session *s, const struct event_header *event)
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
 	case EVENT_COPY:
+	case EVENT_PYTHON_CODE:
 		break;
 	}
 	return 0;
@@ -67,9 +93,13 @@ static int on_event(void *data, const struct event_header *event)
 		if (((const struct event_exit *)event)->is_last)
 			target_ended(s, event->pid, event->time_ns);
 		break;
-	case EVENT_EXEC:
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+		rc = python_intake(s->python, &event);
+		break;
+	case EVENT_PYTHON_CODE: /* not in order of time: it goes before all that name it */
+		return python_take_code(s->python, (const struct event_python_code *)event);
+	case EVENT_EXEC:
 	case EVENT_COPY:
 		break;
 	}
@@ -133,10 +163,15 @@ static int add_side(struct session *s, struct item_side *item)
 	const uint64_t *ended = hash_get(&s->known, e->pid);
 	if (!ended || *ended < e->time_ns)
 		return 0;
+	if (e->type == SIDE_EXEC)
+		(void)python_exec(s->python, e->pid, true);
 	if (e->type == SIDE_MMAP) {
 		int rc = open_mapping(s, item);
 		if (rc >= 0 && s->unwinder)
 			rc = unwinder_mark(s->unwinder, e->pid);
+		if (rc >= 0 && item->object)
+			rc = python_map(s->python, e->pid, item->object,
+					object_bias(item->object, e->start, e->offset));
 		if (rc < 0)
 			return rc;
 	}
@@ -151,6 +186,9 @@ int intake_drain(struct session *s)
 	int rc = sideband_drain(&s->sideband, on_side, &staged);
 	if (rc >= 0)
 		rc = ring_drain(s->ring);
+	/* Before anything else, as what is to be read can be gone the next moment. */
+	if (rc >= 0)
+		rc = python_resolve(s->python);
 	for (size_t i = 0; rc >= 0 && i < staged.items.len; i++)
 		rc = add_side(s, (void *)(staged.bytes.data + staged.items.data[i]));
 	vec_release(&staged.bytes);

@@ -18,6 +18,9 @@ static void object_free(struct object *object)
 	if (!object)
 		return;
 	elf_close(object->elf);
+	if (object->python)
+		python_binary_release(object->python);
+	free(object->python);
 	if (object->fd >= 0)
 		close(object->fd);
 	hash_release(&object->hits);

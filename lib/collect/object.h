@@ -17,6 +17,7 @@
 #include "capture/writer.h"
 #include "collect/root.h"
 #include "elf/elf.h"
+#include "python/find.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +40,7 @@ struct object {
 	uint32_t attempts;    /* to open it */
 	struct elf_file *elf; /* NULL: not one, or not openable */
 	struct elf_build_id build_id;
+	struct python_binary *python; /* the interpreter in it; NULL: none */
 	bool is_jitdump;
 	bool is_foreign;           /* an ELF file of another kind than ours: 32 bit */
 	uint32_t code_object;      /* of the capture */

@@ -412,6 +412,9 @@ static int read_mapping(struct processes *p, struct process *process, const stru
 	struct object *object = NULL;
 
 	int rc = objects_place(p->objects, &place, &object);
+	if (rc >= 0 && object && p->on_mapping)
+		rc = p->on_mapping(p->data, process->pid, object,
+				   object_bias(object, m->start, m->offset));
 	return rc < 0 ? rc : map_into(p, process, m->start, m->end, m->offset, object);
 }
 

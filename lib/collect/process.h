@@ -50,6 +50,9 @@ struct processes {
 	uint32_t last_process, last_thread;
 	uint32_t rank;             /* of PROCESS records */
 	uint64_t unknown_mappings; /* that could not be kept */
+	/* Called for each mapping that /proc tells of; may be NULL. */
+	int (*on_mapping)(void *data, uint32_t pid, const struct object *object, uint64_t bias);
+	void *data;
 };
 
 void processes_init(struct processes *p, struct capture_writer *writer, struct objects *objects);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/ring.h"
 
+#include "bpf/python.h"
 #include "collect/programs.h"
 
 #include "recorder.skel.h"
@@ -26,7 +27,8 @@ static bool stack_is_valid(const struct event_header *event)
 		return false;
 	memcpy(&stack, (const char *)event + event->stack_offset, sizeof(stack));
 	size_t frames = (size_t)stack.skip + stack.user_count + stack.kernel_count;
-	return event->stack_offset % 8 == 0 && frames <= (left - sizeof(stack)) / 8;
+	size_t words = frames + 2 * (size_t)stack.python_count;
+	return event->stack_offset % 8 == 0 && words <= (left - sizeof(stack)) / 8;
 }
 
 static bool exec_is_valid(const struct event_header *event)
@@ -37,6 +39,15 @@ static bool exec_is_valid(const struct event_header *event)
 		return false;
 	memcpy(&exec, event, sizeof(exec));
 	return exec.arguments_size <= event->size - sizeof(exec);
+}
+
+static bool code_is_valid(const struct event_header *event)
+{
+	const struct event_python_code *code = (const struct event_python_code *)event;
+	size_t least = offsetof(struct event_python_code, lines);
+
+	return event->size >= least && !event->stack_offset &&
+	       code->lines_bytes <= event->size - least;
 }
 
 bool event_is_valid(const void *bytes, size_t size)
@@ -59,6 +70,8 @@ bool event_is_valid(const void *bytes, size_t size)
 		break;
 	case EVENT_PROBE:
 		return !event->stack_offset || stack_is_valid(event);
+	case EVENT_PYTHON_CODE:
+		return code_is_valid(event);
 	case EVENT_COPY:
 		return size == sizeof(struct event_copy) + EVENT_COPY_BYTES &&
 		       !event->stack_offset &&

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/sample.h"
 
+#include "collect/python.h"
 #include "collect/ring.h"
 #include "collect/unwind.h"
+#include "python/walk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,9 +35,20 @@ static const struct mapping *find_mapping(struct samples *s, struct process *pro
 	return mappings_find(&process->mappings, address);
 }
 
+/* Whether the interpreter's loop is there. */
+static enum merge_native loop_of(const struct object *object, uint64_t offset)
+{
+	const struct python_range *range =
+		object->python ? python_binary_loop(object->python, offset) : NULL;
+
+	if (!range)
+		return MERGE_NATIVE;
+	return range->is_inner ? MERGE_LOOP_INNER : MERGE_LOOP;
+}
+
 /*
- * User frames into s->frames from @count on. What stands in the stack of a caller is where it goes
- * on; one byte before that lies in the call, which is what is looked up and shown.
+ * User frames into s->natives. What stands in the stack of a caller is where it goes on; one byte
+ * before that lies in the call, which is what is looked up and shown.
  */
 static int user_frames(struct samples *s, struct process *process, const struct event_stack *stack,
 		       uint64_t time_ns, uint32_t *count)
@@ -55,10 +68,51 @@ static int user_frames(struct samples *s, struct process *process, const struct 
 			if (rc < 0)
 				return rc;
 		}
-		int rc = frame_of(s, object, offset, &s->frames[*count]);
+		s->loops[*count] = (uint8_t)loop_of(object, offset);
+		int rc = frame_of(s, object, offset, &s->natives[*count]);
 		if (rc < 0)
 			return rc;
 		(*count)++;
+	}
+	return 0;
+}
+
+/* @native_count of s->natives with the Python frames of @stack into s->frames from @count on. */
+static int merge_frames(struct samples *s, const struct event_stack *stack, bool is_rooted,
+			uint32_t native_count, uint32_t *count)
+{
+	struct python_stats *stats = python_stats(s->python);
+	size_t before = (size_t)stack->skip + stack->user_count + stack->kernel_count;
+	const struct merge_input in = {
+		.natives = s->loops,
+		.native_count = native_count,
+		.entries = (const struct python_entry *)&stack->ips[before],
+		.entry_count = stack->python_count,
+		.is_rooted = is_rooted,
+		.is_whole = !(stack->python_flags & EVENT_PYTHON_CUT),
+	};
+	uint32_t misplaced = 0;
+	uint32_t items = python_merge(&in, s->items, &misplaced);
+
+	stats->misplaced += misplaced;
+	stats->cut += !in.is_whole;
+	for (uint32_t i = 0; i < items; i++) {
+		struct record_frame *to = &s->frames[*count];
+		int rc = 1;
+		switch ((enum merge_kind)s->items[i].kind) {
+		case MERGE_ITEM_NATIVE:
+			*to = s->natives[s->items[i].index];
+			break;
+		case MERGE_ITEM_PYTHON:
+			rc = python_frame(s->python, &in.entries[s->items[i].index], to);
+			break;
+		case MERGE_ITEM_GAP:
+			rc = python_gap_frame(s->python, to) < 0 ? -ENOMEM : 1;
+			break;
+		}
+		if (rc < 0)
+			return rc;
+		*count += (uint32_t)rc;
 	}
 	return 0;
 }
@@ -127,7 +181,8 @@ static uint32_t stack_flags(const struct event_stack *stack)
 int sample_stack(struct samples *s, struct process *process, const struct event_stack *stack,
 		 uint64_t time_ns, uint32_t *ret)
 {
-	uint32_t count = 0, flags;
+	const struct event_stack *sent = stack;
+	uint32_t count = 0, natives = 0, flags;
 
 	int rc = stack->flags & EVENT_STACK_COPIED ? go_on(s, process, time_ns, &stack) : 0;
 	if (rc < 0)
@@ -141,7 +196,13 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 	if (process->is_executing)
 		flags = STACK_ROOTED; /* the new image has no user stack yet: this is all */
 	else
-		rc = user_frames(s, process, stack, time_ns, &count);
+		rc = user_frames(s, process, stack, time_ns, &natives);
+	if (rc >= 0 && natives && s->python && sent->python_count) {
+		rc = merge_frames(s, sent, stack->flags & EVENT_STACK_ROOTED, natives, &count);
+	} else {
+		memcpy(&s->frames[count], s->natives, natives * sizeof(*s->natives));
+		count += natives;
+	}
 	if (rc < 0)
 		return rc;
 	return capture_writer_stack(s->writer, s->frames, count, flags, ret);

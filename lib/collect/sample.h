@@ -8,9 +8,11 @@
 #include "bpf/events.h"
 #include "capture/writer.h"
 #include "collect/process.h"
+#include "collect/python_merge.h"
 
 #include <stdint.h>
 
+struct python;
 struct unwinder;
 
 /* Copies of stacks whose samples follow at once; more threads than this do not sample in the same
@@ -21,7 +23,13 @@ struct samples {
 	struct capture_writer *writer;
 	struct processes *processes;
 	struct objects *objects;
-	struct record_frame frames[EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES];
+	struct python *python; /* NULL: nothing is known of Python */
+	struct record_frame
+		frames[EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES + EVENT_PYTHON_FRAMES + 1];
+	/* The user frames of a stack with Python's among them, before they are merged. */
+	struct record_frame natives[EVENT_USER_FRAMES];
+	uint8_t loops[EVENT_USER_FRAMES]; /* enum merge_native of each */
+	struct merge_item items[MERGE_ITEMS(EVENT_USER_FRAMES, EVENT_PYTHON_FRAMES)];
 	struct unwinder *unwinder; /* NULL: there are no copies */
 	const struct event_copy *copies[SAMPLE_COPIES];
 	uint32_t copy_count; /* ever; the last ones are kept */

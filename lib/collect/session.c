@@ -19,6 +19,15 @@ static void on_open_object(void *data, struct object *object, const struct objec
 	if (object->flags & OBJECT_HOLDS_DEVICE_CODE)
 		(void)pocl_keep(object, ++s->last_number, s->writer);
 	(void)launch_object(s, object);
+	(void)python_object(s->python, object);
+}
+
+/* A mapping of a process that was not told of as it came about. */
+static int on_mapping(void *data, uint32_t pid, const struct object *object, uint64_t bias)
+{
+	struct session *s = data;
+
+	return python_map(s->python, pid, object, bias);
 }
 
 static int open_kernel_side(struct session *s, struct err *err)
@@ -36,13 +45,16 @@ static int open_kernel_side(struct session *s, struct err *err)
 	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
 	int rc;
 
-	if ((rc = programs_open(&s->programs, &opt, err)) < 0 || (rc = launch_open(s, err)) < 0 ||
-	    (rc = intake_open_ring(s, err)) < 0 || (rc = sideband_open(&s->sideband, err)) < 0)
+	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
+	    (rc = python_open(&s->python, &s->programs, s->writer, err)) < 0 ||
+	    (rc = launch_open(s, err)) < 0 || (rc = intake_open_ring(s, err)) < 0 ||
+	    (rc = sideband_open(&s->sideband, err)) < 0)
 		return rc;
 	if (s->opt.stacks == SESSION_STACKS_TABLE &&
 	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, s->worker, err)) < 0)
 		return rc;
 	s->samples.unwinder = s->unwinder;
+	s->samples.python = s->python;
 	return sampler_open(&s->sampler, s->opt.event, frequency, err);
 }
 
@@ -70,6 +82,8 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	s->objects.on_open = on_open_object;
 	s->objects.data = s;
 	processes_init(&s->processes, s->writer, &s->objects);
+	s->processes.on_mapping = on_mapping;
+	s->processes.data = s;
 	s->processes.rank = (uint32_t)(opt->rank + 1);
 	s->samples.writer = s->writer;
 	s->samples.processes = &s->processes;
@@ -90,6 +104,7 @@ void session_free(struct session *s)
 	sideband_close(&s->sideband);
 	ring_close(s->ring);
 	unwinder_close(s->unwinder);
+	python_close(s->python);
 	launch_close(s);
 	programs_close(&s->programs);
 	order_release(&s->order);

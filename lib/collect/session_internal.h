@@ -10,6 +10,7 @@
 #include "collect/probe.h"
 #include "collect/process.h"
 #include "collect/programs.h"
+#include "collect/python.h"
 #include "collect/ring.h"
 #include "collect/sample.h"
 #include "collect/sampler.h"
@@ -33,6 +34,7 @@ struct session {
 	struct command command;
 	struct ring *ring;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */
+	struct python *python;
 	struct order order;
 	struct losses losses;
 

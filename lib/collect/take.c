@@ -59,6 +59,8 @@ static int take_event(struct session *s, const struct event_header *e)
 		return take_exit(s, (const struct event_exit *)e);
 	case EVENT_PROBE:
 		return launch_take(s, e);
+	case EVENT_PYTHON_CODE: /* intake.c keeps it to itself */
+		break;
 	case EVENT_EXEC:
 		return take_exec(s, (const struct event_exec *)e);
 	case EVENT_COPY:

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's frames among the native ones, for each CPython on this machine: every stack of
+test/workload/python_stacks.py is known, as the interpreter itself tells it."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections import Counter
+
+from command import SOURCE_DIR, run
+
+WORKLOAD = os.path.join(SOURCE_DIR, 'test/workload/python_stacks.py')
+SECONDS = '4'
+
+
+def version_of(path):
+    text = subprocess.run([path, '-c', 'import sys; print("%d.%d" % sys.version_info[:2])'],
+                          capture_output=True, text=True)
+    return text.stdout.strip()
+
+
+def find_pythons():
+    """(version, path): the system's, pyenv's, and what $PYTHONS names."""
+    paths = ['/usr/bin/python3']
+    paths += sorted(glob.glob(os.path.expanduser('~/.pyenv/versions/*/bin/python3')))
+    paths += os.environ.get('PYTHONS', '').split()
+    found = []
+    for path in paths:
+        version = version_of(path) if os.path.exists(path) else ''
+        if version and tuple(map(int, version.split('.'))) >= (3, 8):
+            found.append((version, path))
+    return found
+
+
+def unquote(text):
+    return re.sub(r'\\x([0-9a-f]{2})|\\(.)', lambda m: chr(int(m[1], 16)) if m[1] else m[2], text)
+
+
+class Capture:
+    """Samples of a file as [(time, flags, thread, frames)], innermost frame first; a frame is ('py', name,
+    file, line), ('native', module, symbol) or ('missing', text)."""
+
+    def __init__(self, path):
+        self.samples, self.kinds = [], {}
+        objects, symbols, stacks, raw, threads = {}, {}, {}, [], {}
+        for line in run('dump', '-i', path).stdout.splitlines():
+            kind, _, rest = line.partition(' ')
+            if kind == 'OBJECT':
+                o = re.match(r'id=(\d+) kind=(\S+)(?: flags=\S+)? name=\d+:"((?:[^"\\]|\\.)*)"'
+                             r'(?: path=\d+:"((?:[^"\\]|\\.)*)")?', rest)
+                objects[o[1]] = (o[2], unquote(o[3]), unquote(o[4] or ''))
+            elif kind == 'SYMBOL':
+                s = re.match(r'object=(\d+)\S* offset=0x([0-9a-f]+).*?"((?:[^"\\]|\\.)*)"', rest)
+                if s:
+                    symbols[s[1], int(s[2], 16)] = s[3]
+            elif kind == 'STACK':
+                number = re.match(r'id=(\d+)', rest)[1]
+                flags = re.search(r' flags=(\S*)', rest)
+                stacks[number] = (flags[1] if flags else '', [
+                    (a, int(b, 16)) for a, b in
+                    re.findall(r'(\d+):"(?:[^"\\]|\\.)*"\+0x([0-9a-f]+)', rest)])
+            elif kind == 'CPU_SAMPLE':
+                raw.append((float(re.search(r'time=([\d.]+)', rest)[1]),
+                            re.search(r' thread=(\d+)', rest)[1],
+                            *stacks[re.search(r' stack=(\d+)', rest)[1]]))
+        for when, thread, flags, frames in raw:
+            named = []
+            for number, offset in frames:
+                kind, name, path_ = objects[number]
+                if kind == 'python':
+                    named.append(('py', name, path_, offset))
+                elif kind == 'missing':
+                    named.append(('missing', name))
+                else:
+                    named.append(('native', name, symbols.get((number, offset), '')))
+            self.samples.append((when, flags, thread, named))
+
+    def settled(self, seconds=0.5):
+        begin = self.samples[0][0] if self.samples else 0
+        return [s for s in self.samples if s[0] - begin >= seconds]
+
+
+def read_truth(path):
+    chains = set()
+    with open(path, encoding='utf-8') as lines:
+        for line in lines:
+            chain = []
+            for part in line.rstrip('\n').split('\t'):
+                name, file, number = part.rsplit('|', 2)
+                chain.append((name, file, int(number)))
+            chains.add(tuple(chain))
+    return chains
+
+
+class Judge:
+    """Is a stack one that the interpreter told of?"""
+
+    def __init__(self, chains):
+        self.chains = chains
+        self.callers = {c[i:] for c in chains for i in range(len(c) + 1)}
+        with open(WORKLOAD, encoding='utf-8') as source:
+            text = source.read().splitlines()
+        self.burn_first = 1 + next(i for i, l in enumerate(text) if l.startswith('def burn'))
+        self.burn_last = self.burn_first + 5
+
+    def verdict(self, frames):
+        python = [f[1:] for f in frames if f[0] == 'py']
+        if any(f[0] == 'missing' for f in frames):
+            return 'missing'
+        loops = [i for i, f in enumerate(frames)
+                 if f[0] == 'native' and f[2].startswith('_PyEval_EvalFrameDefault')]
+        if not python: # before, after, between
+            return 'no python' if loops else 'native'
+        first = next(i for i, f in enumerate(frames) if f[0] == 'py')
+        if any(i > first for i in loops):
+            return 'loop left over'
+        burning = next((i for i, f in enumerate(python) if f[0] == 'burn'), None)
+        if burning is not None:
+            name, file, line = python[burning]
+            if tuple(python[burning + 1:]) not in self.chains:
+                return 'wrong callers'
+            if file != WORKLOAD or not self.burn_first <= line <= self.burn_last:
+                return 'wrong line'
+            return 'burn'
+        # Between two burns, in a library's function, or in one that is on its way to burn().
+        return 'way' if any(tuple(python[i:]) in self.callers for i in range(1, len(python) + 1)
+                            ) else 'unknown'
+
+
+def explain(frames):
+    return '\n    '.join('%s (%s:%d)' % f[1:] if f[0] == 'py' else ' '.join(f[:3]) for f in frames)
+
+
+class Stacks(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+        self.truth = os.path.join(self.folder, 'truth')
+
+    def judge(self, samples, title, least=99.9):
+        judge = Judge(read_truth(self.truth))
+        verdicts = Counter()
+        examples = {}
+        for when, flags, thread, frames in samples:
+            verdict = judge.verdict(frames)
+            # A new image of which the recorder has not heard yet: there are no tables either.
+            if verdict == 'no python' and 'by-copy' in flags:
+                verdict = 'early'
+            verdicts[verdict] += 1
+            examples.setdefault(verdict, (flags, frames))
+        right = verdicts['burn'] + verdicts['way'] + verdicts['native']
+        count = len(samples) - verdicts['early']
+        share = 100.0 * right / count if count else 0
+        print('%s: %d of %d stacks as expected, %.2f %%; %s' %
+              (title, right, count, share, dict(verdicts)), flush=True)
+        wrong = '\n'.join('%s, %s:\n    %s' % (v, f, explain(s)) for v, (f, s) in examples.items()
+                          if v not in ('burn', 'way', 'native', 'early'))
+        self.assertGreater(count, 100)
+        self.assertGreaterEqual(share, least, '\n' + wrong)
+        self.assertGreater(verdicts['burn'], 0.5 * count, verdicts)
+
+    def test_each_version(self):
+        for version, path in find_pythons():
+            with self.subTest(python=path):
+                if os.path.exists(self.truth):
+                    os.unlink(self.truth)
+                done = run('record', '-o', self.data, '-F', '499', '--', path, WORKLOAD, self.truth,
+                           SECONDS)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.judge(Capture(self.data).settled(), path)
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('skipped: needs root')
+        sys.exit(77)
+    unittest.main()
