@@ -18,6 +18,7 @@
 struct registers {
 	u64 word[REGISTER_WORDS];
 };
+_Static_assert(sizeof(struct registers) == sizeof(((struct slot *)0)->registers), "a slot's");
 
 /*
  * Copied because a context can be read at constant offsets only; each through a volatile read, see
@@ -127,20 +128,22 @@ static __always_inline bool read_value(const struct registers *registers,
 }
 
 /* Those of the entry, or those of the return. Returns flags of enum event_probe_flag. */
-static __always_inline u32 read_values(struct pt_regs *ctx, const struct probe_program *program,
-				       u64 *value, bool at_return)
+static __always_inline u32 read_values(struct pt_regs *ctx, struct slot *slot,
+				       const struct probe_program *program, u64 *value,
+				       bool at_return)
 {
-	struct registers registers;
+	/* Not on the stack: 256 bytes of the 512 that a program has with all that it calls. */
+	struct registers *registers = (struct registers *)slot->registers;
 	u32 flags = 0;
 
-	registers_load(&registers, ctx);
+	registers_load(registers, ctx);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < EVENT_PROBE_VALUES; i++) {
 		const struct probe_read *read = &program->read[i];
 		if (i >= program->reads)
 			break;
 		if ((read->from == PROBE_READ_RETURN) == at_return &&
-		    read_value(&registers, read, value))
+		    read_value(registers, read, value))
 			flags |= EVENT_PROBE_FAILED;
 	}
 	return flags;
@@ -159,7 +162,7 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	event->site = program->site;
 	event->text_size = 0;
 	event->text_start = 0;
-	event->flags = read_values(ctx, program, event->value, false);
+	event->flags = read_values(ctx, slot, program, event->value, false);
 	event->values = program->values;
 	if (!(program->flags & PROBE_PROGRAM_STACK))
 		return offsetof(struct event_probe, value) + program->values * 8;
@@ -214,7 +217,7 @@ int on_probe_entry(struct pt_regs *ctx)
 		return 0;
 	}
 	struct call *call = (struct call *)slot->words;
-	u32 flags = read_values(ctx, program, call->value, false);
+	u32 flags = read_values(ctx, slot, program, call->value, false);
 	call->flags = flags;
 	bpf_map_update_elem(&probe_calls, &key, call, BPF_ANY);
 	slot_free(slot);
@@ -420,7 +423,7 @@ static __always_inline int probe_return(struct pt_regs *ctx, bool can_sleep)
 	event->text_start = 0;
 	event->values = program->values;
 	__builtin_memcpy(event->value, call->value, sizeof(event->value));
-	event->flags = call->flags | read_values(ctx, program, event->value, true);
+	event->flags = call->flags | read_values(ctx, slot, program, event->value, true);
 	bpf_map_delete_elem(&probe_calls, &key);
 	u32 size = program->text == PROBE_PROGRAM_NO_TEXT
 			   ? offsetof(struct event_probe, value) + program->values * 8

@@ -61,6 +61,7 @@ struct slot {
 	__u32 busy;
 	__u32 reserved;
 	struct unwind_walk walk;
+	__u64 registers[32]; /* launch.bpf.c */
 	__u64 words[EVENT_MAX_BYTES / 8];
 };
 struct slots_map {

@@ -71,6 +71,21 @@ static int access_reg(void *data, uint32_t reg, uint64_t *ret)
 	return 0;
 }
 
+/* A read costs as much for 8 words as for one. */
+static int access_pair(void *data, uint64_t cfa, int8_t fp, uint64_t *ret_pc, uint64_t *ret_fp)
+{
+	struct unwind_walk *walk = data;
+
+	if (fp < -UNWIND_WORDS || fp >= 0 ||
+	    bpf_probe_read_user(walk->words, sizeof(walk->words),
+				(void *)(cfa - sizeof(walk->words))))
+		return access_read(data, cfa + (u64)(s64)UNWIND_RA_OFFSET, ret_pc) ||
+		       access_read(data, cfa + 8 * (s64)fp, ret_fp);
+	*ret_pc = walk->words[UNWIND_WORDS - 1];
+	*ret_fp = walk->words[fp & (UNWIND_WORDS - 1)];
+	return 0;
+}
+
 static const struct unwind_cell *table_cell(void *table, uint32_t index)
 {
 	return bpf_map_lookup_elem(table, &index);
@@ -272,7 +287,7 @@ static __always_inline u32 cause_of(enum unwind_result rc)
 static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, void *mappings,
 						     struct event_stack *stack)
 {
-	const struct unwind_access access = { access_read, access_reg, walk };
+	const struct unwind_access access = { access_read, access_reg, walk, access_pair };
 	u64 pc = walk->state.pc - walk->state.is_return;
 	const struct unwind_row *row;
 

@@ -30,11 +30,16 @@ struct unwind_processes_map {
 };
 extern struct unwind_processes_map unwind_processes SEC(".maps");
 
+/* What is read of a frame at once: the return address and all registers that a function may push. A
+ * power of two. */
+#define UNWIND_WORDS 8
+
 /* The state of a walk, in the slot of the program that wants it. */
 struct unwind_walk {
 	struct unwind_state state;
 	struct unwind_mapping mapping; /* that the last frame was in */
 	u64 regs[EVENT_REGS];          /* of the innermost frame, by DWARF number */
+	u64 words[UNWIND_WORDS];       /* below the CFA of the last frame */
 	u64 xol;      /* the page of uprobes: see fix_probed(); 0: this process has none */
 	u32 mappings; /* that the address space has */
 	u32 is_trap;  /* registers are those of an exception, not of a system call */

@@ -190,7 +190,7 @@ void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy
 	struct walker w = {
 		.space = space,
 		.copy = copy,
-		.access = { access_read, access_reg, (void *)(uintptr_t)copy },
+		.access = { access_read, access_reg, (void *)(uintptr_t)copy, NULL },
 		.state = copy->state,
 		.ips = walk->ips,
 		.max = walk->max,

@@ -66,6 +66,9 @@ struct unwind_access {
 	int (*read)(void *data, uint64_t address, uint64_t *ret);
 	int (*reg)(void *data, uint32_t reg, uint64_t *ret); /* of the innermost frame */
 	void *data;
+	/* The return address and what is @fp words from the CFA, at once where that is cheaper than
+	 * one after the other. NULL: it is not. */
+	int (*pair)(void *data, uint64_t cfa, int8_t fp, uint64_t *ret_pc, uint64_t *ret_fp);
 };
 
 UNWIND_INLINE int unwind_leaf_reg(const struct unwind_access *access,
@@ -153,6 +156,33 @@ UNWIND_INLINE enum unwind_result unwind_cfa(const struct unwind_access *access,
 	return UNWIND_UNSUPPORTED;
 }
 
+UNWIND_INLINE enum unwind_result unwind_caller_fp(const struct unwind_access *access,
+						  const struct unwind_state *state,
+						  const struct unwind_row *row, uint64_t cfa,
+						  uint64_t *fp, uint8_t *has_fp)
+{
+	uint64_t from = cfa;
+
+	switch (unwind_row_fp(row)) {
+	case UNWIND_FP_SAME:
+		return UNWIND_OK;
+	case UNWIND_FP_UNKNOWN:
+		*has_fp = 0;
+		return UNWIND_OK;
+	case UNWIND_FP_DEREF:
+		if (!state->has_fp)
+			return UNWIND_UNSUPPORTED;
+		from = state->fp;
+		break;
+	case UNWIND_FP_CFA:
+		break;
+	}
+	if (access->read(access->data, from + 8 * (int64_t)row->fp, fp))
+		return UNWIND_UNREADABLE;
+	*has_fp = 1;
+	return UNWIND_OK;
+}
+
 /*
  * From the frame in @state to its caller, by the @row that holds at its pc. On anything but
  * UNWIND_OK the state is as before.
@@ -174,22 +204,18 @@ UNWIND_INLINE enum unwind_result unwind_step(const struct unwind_access *access,
 	/* A function that keeps its return address in a register may have nothing on the stack. */
 	if (unwind_row_cfa(row) == UNWIND_CFA_RA_REG ? cfa < state->sp : cfa <= state->sp)
 		return UNWIND_STUCK;
-	if (unwind_row_cfa(row) != UNWIND_CFA_RA_REG &&
-	    access->read(access->data, cfa + (uint64_t)(int64_t)UNWIND_RA_OFFSET, &pc))
-		return UNWIND_UNREADABLE;
-
-	if (unwind_row_fp(row) == UNWIND_FP_CFA || unwind_row_fp(row) == UNWIND_FP_DEREF) {
-		uint64_t at = cfa;
-		if (unwind_row_fp(row) == UNWIND_FP_DEREF) {
-			if (!has_fp)
-				return UNWIND_UNSUPPORTED;
-			at = fp;
-		}
-		if (access->read(access->data, at + 8 * (int64_t)row->fp, &fp))
+	if (access->pair && unwind_row_fp(row) == UNWIND_FP_CFA &&
+	    unwind_row_cfa(row) != UNWIND_CFA_RA_REG) {
+		if (access->pair(access->data, cfa, row->fp, &pc, &fp))
 			return UNWIND_UNREADABLE;
 		has_fp = 1;
-	} else if (unwind_row_fp(row) == UNWIND_FP_UNKNOWN) {
-		has_fp = 0;
+	} else {
+		if (unwind_row_cfa(row) != UNWIND_CFA_RA_REG &&
+		    access->read(access->data, cfa + (uint64_t)(int64_t)UNWIND_RA_OFFSET, &pc))
+			return UNWIND_UNREADABLE;
+		rc = unwind_caller_fp(access, state, row, cfa, &fp, &has_fp);
+		if (rc != UNWIND_OK)
+			return rc;
 	}
 	state->pc = pc;
 	state->sp = cfa;

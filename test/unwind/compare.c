@@ -106,7 +106,7 @@ static int live_reg(void *data, uint32_t reg, uint64_t *ret)
 
 static void walk_ours(struct live *live, struct stack *ret)
 {
-	const struct unwind_access access = { live_read, live_reg, live };
+	const struct unwind_access access = { live_read, live_reg, live, NULL };
 	struct unwind_state state = {
 		.pc = live->regs.rip,
 		.sp = live->regs.rsp,

@@ -6,7 +6,7 @@
  *
  *	stacks MODE SECONDS [THREADS]
  *
- * MODE: `calls` (the deep recursion, about 53 frames, nothing else), `mixed` (all of the above but
+ * MODE: `calls` (the deep recursion, about 53 frames on average, nothing else), `mixed` (all of the above but
  * exceptions), `signals` (mixed, interrupted by a handler that itself goes deep), `exceptions`
  * (nothing else: while libgcc installs the handler's context, it overwrites the return address of
  * its own frame, and nobody can walk that), `odd` (with frames that unwind tables cannot describe; one
@@ -191,7 +191,7 @@ NOINLINE static void jumps(unsigned depth)
 
 NOINLINE static void run(unsigned long seed)
 {
-	sink = sink + next(45, seed);
+	sink = sink + next(62, seed);
 	if (is_mixed) {
 		library(seed);
 		jumps(8);

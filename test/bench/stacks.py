@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+What stacks cost, beside what perf pays for as good ones: in the kernel for each sample, in the
+recorder, and on disk. As root:
+
+	stacks.py ACCEL_PROF WORKLOADS [SECONDS [HZ]]
+
+WORKLOADS is the build's test/workload. perf copies 65,528 bytes of each stack, the most that it can;
+what unwinding those takes afterwards (perf script) is printed too, as ours is done by then.
+"""
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+
+ACCEL_PROF, WORKLOADS = sys.argv[1:3]
+SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 10
+HZ = sys.argv[4] if len(sys.argv) > 4 else '999'
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'workload')
+PYTHON = '/usr/bin/python3'
+ROOTS = ('_start', '__libc_start', 'clone', '[unknown]+start')
+
+
+def measure(command):
+    """CPU seconds that a command and what it waited for took, and its output."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, errors='replace')
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, done
+
+
+def ours(pid, path):
+    cpu, _ = measure([ACCEL_PROF, 'record', '-o', path, '-F', HZ, '--duration', str(SECONDS),
+                      '-p', str(pid)])
+    text = subprocess.run([ACCEL_PROF, 'dump', '-i', path], capture_output=True, text=True).stdout
+    flags, depth, samples, frames, info, cost = {}, {}, Counter(), 0, {}, 0
+    for line in text.splitlines():
+        kind, _, rest = line.partition(' ')
+        if kind == 'STACK':
+            number = re.match(r'id=(\d+)', rest)[1]
+            flags[number] = re.search(r' flags=(\S*)', rest)[1] if ' flags=' in rest else ''
+            depth[number] = len(re.findall(r'\d+:"[^"]*"\+0x', rest))
+        elif kind == 'CPU_SAMPLE':
+            number = re.search(r' stack=(\d+)', rest)[1]
+            samples[flags[number]] += 1
+            frames += depth[number]
+        elif kind == 'INFO':
+            key, value = re.search(r'key=\d+:"(.*?)" value=\d+:"(.*)"', rest).groups()
+            info[key] = value
+        elif kind == 'END':
+            cost = int(re.search(r'probe_ns=(\d+)', rest)[1])
+    count = sum(samples.values())
+    rooted = sum(n for f, n in samples.items() if 'rooted' in f)
+    print(f'  accel-prof: {count} samples, {frames / count:.1f} frames, {100 * rooted / count:.2f} % '
+          f'rooted; in the kernel {cost / count / 1e3:.1f} us a sample; recorder {cpu:.2f} s CPU, '
+          f'{os.path.getsize(path) / count:.0f} bytes a sample')
+    print(f'    {dict(samples)}; tables: {info.get("unwind.tables")}; '
+          f'copies: {info.get("unwind.copies", "none")}')
+    return cpu
+
+
+def perfs(pid, path, options):
+    cpu, done = measure(['perf', 'record', '-q', '-o', path, '-e', 'cpu-clock', '-F', HZ,
+                         *options, '-p', str(pid), '--', 'sleep', str(SECONDS)])
+    script, text = measure(['perf', 'script', '-i', path, '--no-inline', '-F', 'ip,sym'])
+    stacks = [s.splitlines() for s in text.stdout.split('\n\n') if s.strip()]
+    count = len(stacks) or 1
+    rooted = sum(any(r in s[-1] for r in ROOTS) for s in stacks)
+    frames = sum(len(s) for s in stacks)
+    print(f'  perf {" ".join(options)}: {len(stacks)} samples, {frames / count:.1f} frames, '
+          f'{100 * rooted / count:.2f} % rooted; recorder {cpu:.2f} s CPU, '
+          f'{os.path.getsize(path) / count:.0f} bytes a sample; perf script {script:.2f} s CPU '
+          f'more')
+    return cpu
+
+
+def compare(title, command, warm):
+    print(title)
+    with tempfile.TemporaryDirectory() as folder, \
+            subprocess.Popen(command, stdout=subprocess.DEVNULL) as target:
+        time.sleep(warm)
+        us = ours(target.pid, os.path.join(folder, 'a.data'))
+        if shutil.which('perf'):
+            them = perfs(target.pid, os.path.join(folder, 'b.data'), ['--call-graph', 'dwarf,65528'])
+            perfs(target.pid, os.path.join(folder, 'c.data'), ['--call-graph', 'fp'])
+            print(f'  recorder: {us / them:.2f} of perf with dwarf,65528')
+        target.kill()
+
+
+def has(module):
+    return subprocess.run([PYTHON, '-c', 'import ' + module],
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+stacks = os.path.join(WORKLOADS, 'stacks')
+compare('C++ without frame pointers, calls', [stacks, 'calls', '1000'], 0.5)
+compare('C++, threads and handlers', [stacks, 'signals', '1000', '1'], 0.5)
+if has('numpy'):
+    compare('Python and NumPy', [PYTHON, os.path.join(SOURCES, 'numpy_sort.py'), '1000'], 2)
+if has('torch'):
+    compare('PyTorch training', [PYTHON, os.path.join(SOURCES, 'torch_train.py'), '1000'], 6)
