@@ -327,16 +327,36 @@ static long walk_step(u32 i, struct walk_context *c)
 	return walk_frame(walk, c->mappings, stack) != UNWIND_OK;
 }
 
-/* Not when the ring is half full: a copy takes the place of a hundred stacks. */
-static __always_inline bool wants_copy(const struct event_stack *stack)
+/*
+ * CPU -> when it sent the last copy. A program whose stacks all need one (a language with a compiler of
+ * its own, hundreds of thousands of launches a second) must not fill the ring with them.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} unwind_copied SEC(".maps");
+
+/* Four thousand a second and CPU, the most that anybody samples at. */
+#define COPY_PAUSE_NS 250000
+
+/* Not when the ring is half full either: a copy takes the place of a hundred stacks. */
+static __always_inline bool wants_copy(const struct event_stack *stack, u64 now_ns)
 {
-	u32 cause = stack->status;
+	u32 cause = stack->status, zero = 0;
+	u64 *last;
 
 	if (cause != STACK_CAUSE_NO_TABLE && cause != STACK_CAUSE_JIT &&
 	    cause != STACK_CAUSE_UNSUPPORTED)
 		return false;
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <
-	       bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 2;
+	last = bpf_map_lookup_elem(&unwind_copied, &zero);
+	if (!last || now_ns - *last < COPY_PAUSE_NS ||
+	    bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >=
+		    bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 2)
+		return false;
+	*last = now_ns;
+	return true;
 }
 
 static __always_inline void send_copy(struct slot *slot, struct event_stack *stack)
@@ -440,7 +460,7 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 		c.stack->user_count = left + 1;
 		c.stack->status = STACK_CAUSE_NO_TABLE;
 	}
-	if (wants_copy(c.stack))
+	if (wants_copy(c.stack, ((struct event_header *)slot->words)->time_ns))
 		send_copy(slot, c.stack);
 	return 0;
 }

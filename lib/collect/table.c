@@ -257,7 +257,8 @@ static int table_make(struct tables *t, const struct object *object, uint64_t no
 	return 0;
 }
 
-int tables_get(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret)
+int tables_get(struct tables *t, const struct object *object, uint64_t size_max, uint64_t now_ns,
+	       uint32_t *ret)
 {
 	uint64_t key = (uint64_t)(uintptr_t)object;
 	const uint64_t *known = hash_get(&t->by_object, key);
@@ -270,6 +271,10 @@ int tables_get(struct tables *t, const struct object *object, uint64_t now_ns, u
 	*ret = 0;
 	if (object->fd < 0)
 		return 0;
+	if (object->size > size_max) {
+		t->deferred++;
+		return 0;
+	}
 	int rc = table_make(t, object, now_ns, ret);
 	t->build_ns += table_clock_ns() - start_ns;
 	/* Also where there is none, which is not tried again. */

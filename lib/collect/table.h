@@ -57,14 +57,19 @@ struct tables {
 	char *unreadable[TABLES_UNREADABLE_MAX];
 	uint32_t unreadable_count;
 	uint32_t evicted, refused;
+	uint64_t deferred;
 };
 
 /* @outer has room for @limit tables; it and @worker are borrowed. */
 int tables_init(struct tables *t, int outer, uint32_t limit, struct worker *worker);
 void tables_release(struct tables *t);
 
-/* The number of @object's table, made now if need be; 0: it has none. Negative: no memory. */
-int tables_get(struct tables *t, const struct object *object, uint64_t now_ns, uint32_t *ret);
+/*
+ * The number of @object's table, made now if need be; 0: it has none, or its file is larger than
+ * @size_max and its turn comes later, which `deferred` counts. Negative: no memory.
+ */
+int tables_get(struct tables *t, const struct object *object, uint64_t size_max, uint64_t now_ns,
+	       uint32_t *ret);
 static inline const struct table *table_at(const struct tables *t, uint32_t number)
 {
 	return &t->list.data[number];

@@ -22,6 +22,11 @@
  * the next: by the clock, pauses of 0.3 s left thousands of launches without their callers.
  */
 #define LOOK_PAUSE_FACTOR 8
+/*
+ * The table of a larger file takes 3 ms and more, 70 on a busy machine: those of the others are not
+ * kept waiting for it, but told first.
+ */
+#define LARGE_FILE_BYTES (16u << 20)
 
 static uint64_t cpu_time_ns(void)
 {
@@ -185,7 +190,7 @@ static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping 
 
 	int rc = objects_place(u->objects, &place, &object);
 	if (rc >= 0 && object)
-		rc = tables_get(&u->tables, object, now_ns, &mapping.table);
+		rc = tables_get(&u->tables, object, u->size_max, now_ns, &mapping.table);
 	if (rc < 0)
 		return rc;
 	if (mapping.table) {
@@ -328,24 +333,42 @@ static int publish(struct unwinder *u)
 	return 0;
 }
 
-int unwinder_publish(struct unwinder *u, uint64_t now_ns)
+/* Look at all whose turn it is, with files of at most @size_max; who needs larger ones stays marked. */
+static int look_at_marked(struct unwinder *u, uint64_t size_max, uint64_t now_ns)
 {
 	size_t kept = 0;
 	int rc = 0;
 
+	u->size_max = size_max;
 	for (size_t i = 0; i < u->marked.len; i++) {
 		struct follower *f = u->marked.data[i];
 		if (rc < 0 || now_ns < f->next_look_ns) {
 			u->marked.data[kept++] = f;
 			continue;
 		}
-		uint64_t start_ns = cpu_time_ns();
+		uint64_t deferred = u->tables.deferred;
+		uint64_t start_ns = cpu_time_ns() - u->tables.build_ns;
 		rc = look(u, f, now_ns);
-		f->next_look_ns = now_ns + (cpu_time_ns() - start_ns) * LOOK_PAUSE_FACTOR;
+		if (u->tables.deferred != deferred) {
+			u->marked.data[kept++] = f;
+			continue;
+		}
+		uint64_t took_ns = cpu_time_ns() - u->tables.build_ns - start_ns;
+		f->next_look_ns = now_ns + took_ns * LOOK_PAUSE_FACTOR;
 		f->is_marked = false;
 	}
 	u->marked.len = kept;
 	return rc < 0 ? rc : publish(u);
+}
+
+int unwinder_publish(struct unwinder *u, uint64_t now_ns)
+{
+	uint64_t deferred = u->tables.deferred;
+
+	int rc = look_at_marked(u, LARGE_FILE_BYTES, now_ns);
+	if (rc >= 0 && u->tables.deferred != deferred)
+		rc = look_at_marked(u, UINT64_MAX, now_ns);
+	return rc;
 }
 
 struct unwinder_stats unwinder_stats(const struct unwinder *u)

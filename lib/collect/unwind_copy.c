@@ -26,7 +26,7 @@ static int space_of(struct unwinder *u, const struct mappings *mappings, uint64_
 			.pages = m->object->kind == OBJECT_ANON ? UNWIND_NO_TABLE_JIT
 								: UNWIND_NO_TABLE,
 		};
-		int rc = tables_get(&u->tables, m->object, now_ns, &mapping.table);
+		int rc = tables_get(&u->tables, m->object, UINT64_MAX, now_ns, &mapping.table);
 		if (rc >= 0 && mapping.table) {
 			const struct unwind_table *rows =
 				&table_at(&u->tables, mapping.table)->rows;

@@ -38,7 +38,8 @@ struct unwinder {
 	struct hash followers;    /* by pid -> struct follower * */
 	VEC(struct follower *) marked;
 
-	/* Found by the look going on, to be published together. */
+	uint64_t size_max; /* of files whose tables are made by the look going on */
+	/* Found by it, to be published together. */
 	VEC(uint32_t) numbers;
 	VEC(int) fds;
 	VEC(struct moved) moved;

@@ -99,11 +99,11 @@ class Stacks(unittest.TestCase):
         self.data = os.path.join(self.folder, 'a.data')
 
     def record(self, *args, **kwargs):
-        done = run('record', '-o', self.data, '-F', '499', *args, **kwargs)
+        done = run('record', '-o', self.data, '-F', '999', *args, **kwargs)
         self.assertEqual(done.returncode, 0, done.stderr)
         return Capture(self.data)
 
-    def check(self, samples, table=99.9, rooted=99.9, count=200):
+    def check(self, samples, table=99.9, rooted=99.9, count=100):
         """At least so many per cent reach the root, and by tables alone."""
         self.assertGreater(len(samples), count)
         self.assertGreaterEqual(percent(samples, 'rooted'), rooted, summary(samples))
@@ -197,7 +197,7 @@ class Stacks(unittest.TestCase):
         kernel has put its trampoline onto the stack and not yet noted what was there, nobody can tell
         the caller."""
         samples = self.with_return_probe('_ZN5small5visitEjm', 'calls')
-        self.check(samples, table=85.0, rooted=95.0, count=100)
+        self.check(samples, table=85.0, rooted=95.0, count=50)
 
     def test_malformed_file(self):
         """One process maps a file that is made to break its reader: it is named, the rest is whole."""
