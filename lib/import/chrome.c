@@ -443,21 +443,36 @@ int chrome_load(struct session *s, struct stream *in, struct trace *ret, struct 
 	return 0;
 }
 
+static const char *skip_blank(const char *p, const char *end)
+{
+	while (p < end && *p && strchr(" \t\r\n", *p))
+		p++;
+	return p;
+}
+
+static bool holds(const char *p, const char *end, const char *word)
+{
+	return memmem(p, (size_t)(end - p), word, strlen(word)) != NULL;
+}
+
 static int chrome_recognise(struct span head)
 {
 	const char *p = (const char *)head.data, *end = p + head.size;
 
-	while (p < end && (strchr("\xef\xbb\xbf \t\r\n", *p) && *p))
-		p++;
+	if (head.size >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))
+		p += 3;
+	p = skip_blank(p, end);
 	if (p == end || (*p != '{' && *p != '['))
 		return 0;
-	if (memmem(p, (size_t)(end - p), "\"traceEvents\"", 13) ||
-	    memmem(p, (size_t)(end - p), "\"ph\"", 4))
+	/* What comes next in an object or an array of objects; "[DeepRT] ..." is a log. */
+	const char *next = skip_blank(p + 1, end);
+	if (next < end && !strchr(*p == '{' ? "\"}" : "{]", *next))
+		return 0;
+	if (holds(p, end, "\"traceEvents\"") || holds(p, end, "\"ph\""))
 		return 90;
 	/* The events may come after much else. */
-	if (memmem(p, (size_t)(end - p), "\"schemaVersion\"", 15) ||
-	    memmem(p, (size_t)(end - p), "\"deviceProperties\"", 18) ||
-	    memmem(p, (size_t)(end - p), "\"displayTimeUnit\"", 17))
+	if (holds(p, end, "\"schemaVersion\"") || holds(p, end, "\"deviceProperties\"") ||
+	    holds(p, end, "\"displayTimeUnit\""))
 		return 60;
 	return *p == '{' ? 10 : 5;
 }

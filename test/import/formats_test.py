@@ -386,6 +386,13 @@ class Formats(unittest.TestCase):
                 self.assertEqual((spans, capture.number('dropped'), capture.number('repaired')),
                                  (kept, dropped, mended))
 
+    def test_base_time_behind_the_events(self):
+        value = fixtures.basic()
+        base = value.pop('baseTimeNanoseconds')
+        value['baseTimeNanoseconds'] = base # now the last member
+        capture = self.imported(value)
+        self.assertEqual(min(w[3] for w in capture.work()), base + 26000)
+
     def test_strict(self):
         for name, text, _, dropped, mended in fixtures.malformed():
             if not dropped and not mended and not name.startswith(('not closed', 'comma')):

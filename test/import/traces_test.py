@@ -178,6 +178,51 @@ class Traces(unittest.TestCase):
             first = next(i for i, n in enumerate(names) if n.startswith('autograd::engine::'))
             self.assertIn('python', kinds[:first])
 
+    def test_under_python(self):
+        """Where the trace has Python at all, nearly all that is linked stands under it."""
+        for name in ('h100_bert_small', 'mi300_bert_small', 'b200_vllm_eager',
+                     'h100_qwen_launched_before_window', 'mi300_resnet_backward_thread',
+                     'mi300_sglang_decode_graph', 'mi300_vllm_decode_graph',
+                     'legacy_2021_categories'):
+            with self.subTest(trace=name):
+                capture = imported(name)
+                self.assertGreaterEqual(capture.number('under-python-ns'),
+                                        0.95 * capture.number('linked-ns'))
+
+    def test_flex(self):
+        """Begins and ends of the device's phases, paired by name within a lane."""
+        folder = os.path.join(TRACES, '..', 'flex')
+        for name in ('allreduce_tp4.json', 'sample_flex_3062_job_4.json'):
+            with open(os.path.join(folder, name)) as file:
+                events = json.load(file, parse_float=Decimal)
+            begun, expected = {}, []
+            for e in events:
+                if not e['name'].endswith((' Cmpt Exec', ' DmaI', ' DmaO')):
+                    continue
+                key = e['pid'], e['tid'], e['name']
+                if e['ph'] == 'B':
+                    begun.setdefault(key, []).append(ns(e['ts']))
+                elif e['ph'] == 'E':
+                    kind = 'kernel' if e['name'].endswith(' Exec') else 'copy'
+                    expected.append((kind, e['name'], ns(e['ts']) - begun[key].pop()))
+            _, capture = import_files(os.path.join(folder, name))
+            found = [(kind, work, end - start) for _, work, kind, start, end in capture.work()]
+            self.assertEqual(totals(found), totals(expected))
+            self.assertGreater(len(found), 10)
+
+    def test_malformed_files(self):
+        folder = os.path.join(TRACES, '..', 'malformed')
+        for name in sorted(os.listdir(folder)):
+            with self.subTest(file=name):
+                done, capture = import_files(os.path.join(folder, name))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertGreater(len(capture.records['CPU_SAMPLE']), 0)
+
+    def test_what_is_no_trace(self):
+        done, _ = import_files(os.path.join(TRACES, '..', 'flex', 'dt_cycles_table.log'))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'no format', done.stderr)
+
     def test_graph_replay_with_its_capture(self):
         replay, captured = (path_of('mi300_sglang_decode_graph'),
                             path_of('mi300_sglang_decode_capture'))
