@@ -11,6 +11,7 @@
 #include "cmd/output_name.h"
 #include "cmd/tell.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,20 +69,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int run(const struct import_command *c)
+/* On a terminal, in one line that the result then takes the place of. */
+static void show_progress(void *data, uint64_t bytes)
+{
+	(void)data;
+	fprintf(stderr, "\r%" PRIu64 " MB read", bytes / 1000000);
+}
+
+static int run(struct import_command *c)
 {
 	CLEANUP(capture_writer_free) struct capture_writer *writer = NULL;
 	CLEANUP_FREE char *output = output_name(c->output);
 	struct strbuf line = { 0 };
 	struct import_trust trust;
-	struct err err;
+	struct err err = { .text = "" };
 
 	if (!output)
 		return tell("cannot make a file name of '%s'", c->output);
 	struct capture_writer_options options = { .path = output };
-	if (capture_writer_open(&writer, &options, &err) < 0 ||
-	    import_files(writer, c->files.data, c->files.len, &c->import, &trust, &err) < 0 ||
-	    capture_writer_flush(writer) < 0 || capture_writer_commit(writer, &err) < 0) {
+	bool shows = !c->is_quiet && isatty(STDERR_FILENO);
+	if (shows)
+		c->import.progress = show_progress;
+	int rc = capture_writer_open(&writer, &options, &err);
+	if (!rc)
+		rc = import_files(writer, c->files.data, c->files.len, &c->import, &trust, &err);
+	if (shows)
+		fputs("\r\033[K", stderr);
+	if (rc < 0 || capture_writer_flush(writer) < 0 || capture_writer_commit(writer, &err) < 0) {
 		if (writer && capture_writer_error(writer)[0])
 			return tell("%s", capture_writer_error(writer));
 		return tell_error(&err);

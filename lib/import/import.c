@@ -268,6 +268,7 @@ static int import_stream(struct session *s, struct stream *in, struct err *err)
 	if (rc < 0)
 		return rc;
 	snprintf(s->trust->last_file, sizeof(s->trust->last_file), "%s", stream_name(in));
+	stream_watch(in, s->options->progress, s->options->progress_data);
 	rc = importer->import(s, in, err);
 	s->trust->files++;
 	if (stream_damage(in)[0]) {

@@ -23,6 +23,9 @@ struct import_options {
 	const char
 		*capture_trace; /* trace of the graphs' capture; NULL: what the file itself has */
 	bool is_strict;         /* malformed input is an error */
+	/* NULL, or called now and then with what was read of the file at hand, inflated. */
+	void (*progress)(void *data, uint64_t bytes);
+	void *progress_data;
 };
 
 /* What can be relied on. Operations and their device time, unless it says otherwise. */

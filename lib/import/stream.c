@@ -12,6 +12,8 @@
 #define INPUT_BYTES (256u << 10)
 /* As much as a recogniser may look at. */
 #define PEEK_MAX_BYTES (64u << 10)
+/* Between two calls of a watcher: some ten a second. */
+#define WATCH_BYTES (16u << 20)
 
 struct stream {
 	int fd; /* -1: from memory */
@@ -29,6 +31,10 @@ struct stream {
 	uint8_t *peeked; /* bytes already produced */
 	size_t peek_pos, peek_len;
 	const char *damage;
+
+	void (*watch)(void *data, uint64_t bytes);
+	void *watch_data;
+	uint64_t given, told; /* bytes */
 };
 
 static int stream_start(struct stream *s, struct err *err);
@@ -220,6 +226,21 @@ static int64_t stream_produce(struct stream *s, void *data, size_t size, struct 
 	return n < 0 ? n : (int64_t)done + n;
 }
 
+void stream_watch(struct stream *s, void (*watch)(void *data, uint64_t bytes), void *data)
+{
+	s->watch = watch;
+	s->watch_data = data;
+}
+
+static void stream_tell(struct stream *s, int64_t n)
+{
+	s->given += n > 0 ? (uint64_t)n : 0;
+	if (!s->watch || s->given - s->told < WATCH_BYTES)
+		return;
+	s->told = s->given;
+	s->watch(s->watch_data, s->given);
+}
+
 int64_t stream_read(struct stream *s, void *data, size_t size, struct err *err)
 {
 	if (s->peek_pos < s->peek_len) {
@@ -229,7 +250,9 @@ int64_t stream_read(struct stream *s, void *data, size_t size, struct err *err)
 		s->peek_pos += n;
 		return (int64_t)n;
 	}
-	return stream_produce(s, data, size, err);
+	int64_t n = stream_produce(s, data, size, err);
+	stream_tell(s, n);
+	return n;
 }
 
 int stream_peek(struct stream *s, size_t want, struct span *ret, struct err *err)

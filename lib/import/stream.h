@@ -29,6 +29,9 @@ int64_t stream_read(struct stream *s, void *data, size_t size, struct err *err);
 /* The first bytes, fewer than @want only when there are fewer; stream_read() gives them again. */
 int stream_peek(struct stream *s, size_t want, struct span *ret, struct err *err);
 
+/* Have @watch called with the bytes given out so far, now and then; for a sign of life. */
+void stream_watch(struct stream *s, void (*watch)(void *data, uint64_t bytes), void *data);
+
 /* One sentence part, "" when all is well. */
 const char *stream_damage(const struct stream *s);
 const char *stream_name(const struct stream *s);
