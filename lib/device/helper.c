@@ -129,10 +129,13 @@ static int child_start(struct device_object *o, int fd)
 #else
 	(void)used_bytes;
 #endif
+	/* First, as LLVM says on stderr what it does not know. */
+	int rc = drop_descriptors(fd);
+	if (rc < 0)
+		return rc;
 	if (o->ops->prepare)
 		o->ops->prepare(o);
-	int rc = drop_descriptors(fd);
-	return rc < 0 ? rc : close_off();
+	return close_off();
 }
 
 /* What is new in the tables since @strings and @chains were counted, and the rows of @f. */

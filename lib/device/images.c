@@ -152,6 +152,8 @@ int device_images(struct span file, const char *name,
 		rc = images_emit(
 			&w, &(struct device_image){
 				    .target = "", .name = "", .stored = file, .size = file.size });
+	else if (begins_with(file, ARCHIVE_MAGIC, strlen(ARCHIVE_MAGIC)))
+		rc = images_archive(&w, file);
 	else
 		rc = walk_section(&w, file, 0);
 	if (rc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code objects inside a file: one itself, CUDA fatbins, clang's offload bundles, and host ELF files
- * that hold either (.nv_fatbin, .hip_fatbin). Knows where they lie and how they are compressed; what is
+ * The code objects inside a file: one itself, CUDA fatbins, clang's offload bundles, ocloc's archives, and
+ * host ELF files that hold the first two (.nv_fatbin, .hip_fatbin). Knows where they lie and how they are compressed; what is
  * in them is device.h's.
  *
  * Walking costs a header per image, and reads nothing else of the file, but for compressed bundles,

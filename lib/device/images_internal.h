@@ -17,8 +17,12 @@ struct images_walk {
 #define BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define CCOB_MAGIC   "CCOB"
 
+#define ARCHIVE_MAGIC "!<arch>\n"
+
 int images_emit(struct images_walk *w, const struct device_image *image);
 
+/* A whole file. */
+int images_archive(struct images_walk *w, struct span s);
 /* The container that @s begins with, at @base of the file: its images, and in @ret_used its size. */
 int images_fatbin(struct images_walk *w, struct span s, uint64_t base, uint64_t *ret_used);
 int images_bundle(struct images_walk *w, struct span s, uint64_t base, uint64_t *ret_used);

@@ -373,6 +373,30 @@ static void test_occupancy(void **state)
 			 -ENOENT);
 }
 
+/* LLVM before 17 ends its process on gfx942: text is lost with it, the lines are not. */
+static void test_unknown_processor(void **state)
+{
+	size_t size, index, lines = 0;
+	CLEANUP_FREE char *data = load("amd-gfx90a.co", &size);
+	CLEANUP(device_close) struct device_object *o = NULL;
+	struct device_place p;
+
+	(void)state;
+	data[48] = 0x4c; /* the low byte of e_flags: EF_AMDGPU_MACH_AMDGCN_GFX942 */
+	assert_int_equal(device_open(&o, span_of(data, size), "gfx942", 0, NULL), 0);
+	assert_string_equal(device_arch(o), "gfx942");
+	assert_int_equal(device_function_find(o, "scale", &index), 0);
+	int64_t count = device_place_count(o, index);
+	assert_true(count > 0);
+	for (size_t i = 0; i < (size_t)count; i++) {
+		device_place_get(o, index, i, &p);
+		lines += p.line_count;
+	}
+	assert_true(lines > 0);
+	assert_int_equal(device_resolve(o, device_function_get(o, index)->offset, &p), 0);
+	assert_string_equal(p.lines[0].name, "scale");
+}
+
 /* Every prefix is damaged, or has less in it; none is read beyond its end. */
 static void test_prefixes(void **state)
 {
@@ -489,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_stall_source),
 		cmocka_unit_test(test_compressed_bundle),
 		cmocka_unit_test(test_occupancy),
+		cmocka_unit_test(test_unknown_processor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's kernels: lines as eu-readelf has them, instructions as iga64 has them, and the same from the
 compiler's file and from the one that the driver linked."""
-import os
 import re
 import shutil
 import tempfile
@@ -34,6 +33,21 @@ def line_rows(path):
         m = re.match(r"^\s+(\d+):(\d+)\s(.*?)0x([0-9a-f]+)", line)
         if m:
             rows.append((int(m[4], 16), file, int(m[1]), int(m[2]), "*" in m[3]))
+    return rows
+
+
+def disassemble(code, platform):
+    """Offset -> instruction."""
+    rows = {}
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(code)
+        file.flush()
+        out = objects.run(IGA, "-d", "-p=" + platform, "-Xprint-pc", "-n", file.name,
+                          encoding="utf-8")
+    for line in out.split("\n"):
+        m = re.match(r"^/\* \[([0-9A-Fa-f]+)\]\s*\*/\s*(.*?)\s*(?://.*)?$", line)
+        if m:
+            rows[int(m[1], 16)] = re.sub(r"\s+", " ", m[2])
     return rows
 
 
@@ -86,16 +100,7 @@ class Zebin(unittest.TestCase):
             with open(path, "rb") as file:
                 data = file.read()
             for f in functions(name + "-pvc.zebin").values():
-                with tempfile.NamedTemporaryFile() as code:
-                    code.write(data[f["offset"]:f["offset"] + f["size"]])
-                    code.flush()
-                    out = objects.run(IGA, "-d", "-p=xehpc", "-Xprint-pc", "-n", code.name,
-                                      encoding="utf-8")
-                theirs = {}
-                for line in out.split("\n"):
-                    m = re.match(r"^/\* \[([0-9A-Fa-f]+)\]\s*\*/\s*(.*?)\s*(?://.*)?$", line)
-                    if m:
-                        theirs[int(m[1], 16)] = re.sub(r"\s+", " ", m[2])
+                theirs = disassemble(data[f["offset"]:f["offset"] + f["size"]], "xehpc")
                 self.assertEqual(len(theirs), len(f["instructions"]))
                 for i in f["instructions"]:
                     want = theirs[i["offset"] - f["offset"]]
@@ -107,6 +112,31 @@ class Zebin(unittest.TestCase):
                     if "send" in want or re.match(r"(load|store)", ours):
                         continue
                     self.assertEqual(ours, want, hex(i["offset"]))
+
+
+    @unittest.skipUnless(IGA, "no iga64")
+    def test_other_devices(self):
+        """The archive that ocloc makes for several devices; iga64 by the name of each."""
+        path = objects.fixture("nested.ar")
+        with open(path, "rb") as file:
+            data = file.read()
+        found = objects.annotate(path)
+        self.assertEqual({o["arch"] for o in found}, {"pvc", "tgl", "dg2"})
+        for o in found:
+            member = data.index(b"\177ELF", data.index(o["object"].split()[-1].encode()))
+            platform = {"pvc": "xehpc", "tgl": "xe", "dg2": "xehpg"}[o["arch"]]
+            for f in o["functions"]:
+                start = member + f["offset"]
+                theirs = disassemble(data[start:start + f["size"]], platform)
+                self.assertGreater(len(theirs), 20)
+                self.assertEqual(sorted(theirs), [i["offset"] - f["offset"]
+                                                  for i in f["instructions"]])
+                for i in f["instructions"]:
+                    want = theirs[i["offset"] - f["offset"]]
+                    ours = i["text"].split(" //")[0]
+                    # Labels, and what sends do, are written in several ways.
+                    if not re.search(r"send|load|store| L\d+", want + ours):
+                        self.assertEqual(ours, want)
 
 
 if __name__ == "__main__":
