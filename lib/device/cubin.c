@@ -388,9 +388,11 @@ static int cubin_list(struct device_object *o, size_t function)
 		if ((!(o->flags & DEVICE_NO_TEXT) &&
 		     instruction_text(o, code, sm, &row.text) < 0) ||
 		    ptx_at(o, c, section, address, &row.assembly) < 0 ||
-		    chain_at(o, f, &c->source, section, address, &row.chain) < 0 ||
-		    object_add_row(o, function, &row) < 0)
+		    chain_at(o, f, &c->source, section, address, &row.chain) < 0)
 			return -ENOMEM;
+		int rc = object_add_row(o, function, &row);
+		if (rc)
+			return rc < 0 ? rc : 0;
 	}
 	return 0;
 }

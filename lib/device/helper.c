@@ -21,9 +21,9 @@
 /* Beyond what the process has when it starts: LLVM and a library's DWARF take some hundred MB. */
 #define HELPER_MEMORY_BYTES (2ull << 30)
 /* For one object. 100,000 instructions with text and lines take 0.5 s. */
-#define HELPER_CPU_SECONDS 60
+#define HELPER_CPU_SECONDS 20
 /* For one function, while other work goes on on the machine. */
-#define HELPER_REPLY_MS 30000
+#define HELPER_REPLY_MS 20000
 /* One answer: DEVICE_ROWS_MAX rows are not sent as one. */
 #define HELPER_REPLY_BYTES_MAX (512ull << 20)
 /* An object that has killed so many has shown that it will kill the next. */
@@ -299,7 +299,7 @@ static int take_reply(struct device_object *o, size_t function, const struct rep
 	}
 	for (uint32_t i = 0; i < h->rows && !rc; i++)
 		rc = take_row(o, function, &rows[i]);
-	return rc;
+	return rc < 0 ? rc : 0; /* 1: no room for the rest */
 }
 
 static int ask(struct device_object *o, const struct helper *h, size_t function)

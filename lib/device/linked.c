@@ -76,9 +76,11 @@ int linked_list(struct device_object *o, size_t function, const struct linked_ho
 			length = how->length(f->code, at);
 		length = length <= f->code.size - at ? length : 0;
 		row.length = (uint32_t)length;
-		if (chain_at(o, f, row.offset, how, &row.chain) < 0 ||
-		    object_add_row(o, function, &row) < 0)
+		if (chain_at(o, f, row.offset, how, &row.chain) < 0)
 			return -ENOMEM;
+		int rc = object_add_row(o, function, &row);
+		if (rc)
+			return rc < 0 ? rc : 0;
 		at += length ? length : how->step;
 	}
 	return 0;

@@ -28,6 +28,7 @@ void device_close(struct device_object *o)
 	vec_for_each(&o->functions, f)
 		vec_release(&f->rows);
 	vec_release(&o->functions);
+	free(o->by_name);
 	strtab_release(&o->strings);
 	strtab_release(&o->chain_blobs);
 	vec_release(&o->chains);
@@ -59,6 +60,31 @@ static void sort_functions(struct device_object *o)
 		max = end > max ? end : max;
 		f->max_end = max;
 	}
+}
+
+/* By name, a kernel before others of its name. */
+static int compare_names(const void *va, const void *vb, void *functions)
+{
+	const struct function *a = (struct function *)functions + *(const uint32_t *)va;
+	const struct function *b = (struct function *)functions + *(const uint32_t *)vb;
+	int rc = strcmp(a->pub.name, b->pub.name);
+	if (rc)
+		return rc;
+	if (a->pub.is_kernel != b->pub.is_kernel)
+		return a->pub.is_kernel ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static int sort_names(struct device_object *o)
+{
+	o->by_name = calloc(o->functions.len + 1, sizeof(*o->by_name));
+	if (!o->by_name)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->functions.len; i++)
+		o->by_name[i] = (uint32_t)i;
+	qsort_r(o->by_name, o->functions.len, sizeof(*o->by_name), compare_names,
+		o->functions.data);
+	return 0;
 }
 
 /* "CTNI" begins a program's binary; ELF type 0xff04 is the container around it that ocloc writes. */
@@ -105,6 +131,8 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 		return rc;
 	sort_functions(o);
 	object_name_kernels(o);
+	if (sort_names(o) < 0)
+		return err_set(err, -ENOMEM, "'%s'", name);
 	*ret = TAKE(o);
 	return 0;
 }
@@ -131,20 +159,19 @@ const struct device_function *device_function_get(const struct device_object *o,
 
 int device_function_find(const struct device_object *o, const char *name, size_t *ret)
 {
-	size_t found = SIZE_MAX;
-	for (size_t i = 0; i < o->functions.len; i++) {
-		const struct device_function *f = &o->functions.data[i].pub;
-		if (strcmp(f->name, name) != 0)
-			continue;
-		if (f->is_kernel) {
-			*ret = i;
-			return 0;
-		}
-		found = found == SIZE_MAX ? i : found;
+	size_t low = 0, high = o->functions.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(o->functions.data[o->by_name[middle]].pub.name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	if (found == SIZE_MAX)
+	if (low == o->functions.len ||
+	    strcmp(o->functions.data[o->by_name[low]].pub.name, name) != 0)
 		return -ENOENT;
-	*ret = found;
+	*ret = o->by_name[low];
 	return 0;
 }
 
@@ -266,7 +293,7 @@ int object_add_row(struct device_object *o, size_t function, const struct row *r
 
 	/* Functions that overlap, which no compiler makes, cannot make a small file large. */
 	if (o->row_count >= DEVICE_ROWS_MAX || o->row_count >= o->bytes.size)
-		return 0;
+		return 1;
 	/* A stretch of nothing but the same line is one row. */
 	if (!row->length && f->rows.len) {
 		const struct row *last = vec_last(&f->rows);

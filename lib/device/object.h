@@ -71,6 +71,7 @@ struct device_object {
 	struct elf_file *elf;
 	char arch[32];
 	VEC(struct function) functions;
+	uint32_t *by_name;  /* indices of functions */
 	size_t row_count;   /* in all functions */
 	size_t chain_total; /* lines in all chains */
 	struct strtab strings;
@@ -99,5 +100,5 @@ int object_string(struct device_object *o, const char *text, uint32_t *ret);
 /* The number of a chain, outermost first. */
 int object_chain(struct device_object *o, const struct chain_line *lines, size_t count,
 		 uint32_t *ret);
-/* Rows come by rising offset. Beyond DEVICE_ROWS_MAX they are left out. */
+/* Rows come by rising offset. 0, -ENOMEM; 1: there is no room for more, listing may stop. */
 int object_add_row(struct device_object *o, size_t function, const struct row *row);

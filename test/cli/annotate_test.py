@@ -2,6 +2,7 @@
 """accel-prof annotate: bare files, offsets, sources only from where they may come, errors."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -89,6 +90,68 @@ class Annotate(unittest.TestCase):
     def test_capture_without_device_samples(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn('cannot open', self.fails('-i', os.path.join(folder, 'x')))
+
+
+class Recorded(unittest.TestCase):
+    """A matrix multiplication on POCL, recorded, then down to its lines."""
+
+    @classmethod
+    def setUpClass(cls):
+        mm = os.path.join(os.environ['WORKLOAD_DIR'], 'mm')
+        if os.geteuid() != 0 or not os.path.exists(mm):
+            raise unittest.SkipTest('needs root, and OpenCL for the workload')
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = os.path.join(cls.folder.name, 'x.data')
+        # POCL 3.1 gives lines to what is not optimised only.
+        env = dict(os.environ, POCL_EXTRA_BUILD_FLAGS='-g -cl-opt-disable',
+                   POCL_CACHE_DIR=os.path.join(cls.folder.name, 'cache'))
+        done = run('record', '-o', cls.path, '--', mm, '2', '64', env=env)
+        if 'no OpenCL' in done.stderr or 'cannot load' in done.stderr:
+            raise unittest.SkipTest(done.stderr)
+        assert done.returncode == 0, done.stderr
+
+    def test_json_adds_up(self):
+        for kernel in ('mm_basic', 'mm_local', 'mm_tiled'):
+            done = run('annotate', '-i', self.path, '--json', kernel)
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            told = json.loads(done.stdout)
+            self.assertEqual(told['kernel'], kernel)
+            placed = [i for f in told['functions'] for i in f['instructions'] if i['samples']]
+            self.assertGreater(told['samples'], 10)
+            self.assertEqual(sum(i['samples'] for i in placed), told['samples'])
+            with_lines = sum(i['samples'] for i in placed if i['lines'])
+            self.assertGreater(with_lines, told['samples'] * 0.9)
+
+    def test_source_comes_from_the_capture(self):
+        done = run('annotate', '-i', self.path, '--source', 'mm_basic')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        with open(os.path.join(SOURCE_DIR, 'test', 'workload', 'mm.cl'), encoding='utf-8') as file:
+            source = file.read().expandtabs().splitlines()
+        found = 0
+        for line in done.stdout.splitlines():
+            m = re.match(r'^ *[0-9.]+ +[0-9]+  [> ] +(\d+)  (.*)$', line)
+            if m:
+                self.assertEqual(m[2], source[int(m[1]) - 1])
+                found += 1
+        self.assertGreater(found, 0)
+        self.assertIn('> ', done.stdout)
+
+    def test_the_hottest_is_the_default(self):
+        done = run('annotate', '-i', self.path)
+        self.assertRegex(done.stdout, r'^kernel mm_')
+        self.assertIn('the samples carry no reasons', done.stdout)
+
+    def test_other_views_agree(self):
+        lines = json.loads(run('report', '-i', self.path, '--view', 'lines', '--json').stdout)
+        told = json.loads(run('annotate', '-i', self.path, '--json', 'mm_basic').stdout)
+        self.assertEqual(sum(r['samples'] for r in lines['lines'] if r['kernel'] == 'mm_basic'),
+                         told['samples'])
+        folded = run('flamegraph', '--format', 'folded', '--metric', 'device-samples', '-i',
+                     self.path).stdout
+        self.assertEqual(sum(int(l.rsplit(' ', 1)[1]) for l in folded.splitlines()
+                             if 'mm_basic_[G]' in l), told['samples'])
+        self.assertRegex(folded, r'program\.cl:\d+_\[G\];0x[0-9a-f]+: [a-z]')
 
 
 if __name__ == '__main__':
