@@ -85,7 +85,7 @@ struct disassembler *disassembler_llvm(const char *triple, const char *cpu)
 		return NULL;
 	d->is_llvm = true;
 	for (size_t i = 0; i < ARRAY_SIZE(llvm_names); i++) {
-		d->library = dlopen(llvm_names[i], RTLD_NOW | RTLD_LOCAL);
+		d->library = dlopen(llvm_names[i], RTLD_LAZY | RTLD_LOCAL);
 		if (d->library && llvm_start(d, triple, cpu))
 			return d;
 	}

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,6 +139,13 @@ static int child_start(struct device_object *o, int fd)
 	return close_off();
 }
 
+static void add_blob(struct strbuf *out, struct span s)
+{
+	uint32_t size = (uint32_t)s.size;
+	strbuf_add(out, &size, sizeof(size));
+	strbuf_add(out, s.data, s.size);
+}
+
 /* What is new in the tables since @strings and @chains were counted, and the rows of @f. */
 static int child_reply(const struct device_object *o, const struct function *f, uint32_t strings,
 		       uint32_t chains, int fd)
@@ -147,23 +155,19 @@ static int child_reply(const struct device_object *o, const struct function *f, 
 		.chains = strtab_count(&o->chain_blobs) - chains,
 		.rows = (uint32_t)f->rows.len,
 	};
-	struct span s;
+	struct strbuf tables = { 0 };
 
-	for (int pass = 0; pass < 2; pass++) {
-		if (pass && io_write_all(fd, &h, sizeof(h)) < 0)
-			return -EPIPE;
-		for (uint32_t i = 0; i < h.strings + h.chains; i++) {
-			s = i < h.strings ? strtab_get(&o->strings, strings + i)
-					  : strtab_get(&o->chain_blobs, chains + i - h.strings);
-			uint32_t size = (uint32_t)s.size;
-			if (!pass)
-				h.bytes += sizeof(size) + size;
-			else if (io_write_all(fd, &size, sizeof(size)) < 0 ||
-				 io_write_all(fd, s.data, s.size) < 0)
-				return -EPIPE;
-		}
-	}
-	return io_write_all(fd, f->rows.data, f->rows.len * sizeof(struct row));
+	for (uint32_t i = 0; i < h.strings; i++)
+		add_blob(&tables, strtab_get(&o->strings, strings + i));
+	for (uint32_t i = 0; i < h.chains; i++)
+		add_blob(&tables, strtab_get(&o->chain_blobs, chains + i));
+	h.bytes = tables.len;
+	int rc = strbuf_finish(&tables);
+	rc = rc ? rc : io_write_all(fd, &h, sizeof(h));
+	rc = rc ? rc : io_write_all(fd, strbuf_text(&tables), tables.len);
+	rc = rc ? rc : io_write_all(fd, f->rows.data, f->rows.len * sizeof(struct row));
+	strbuf_release(&tables);
+	return rc;
 }
 
 __attribute__((noreturn)) static void child_run(struct device_object *o, int fd)
