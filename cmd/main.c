@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "Show where the time went, as text" },
 	{ "flamegraph", cmd_flamegraph, "Draw where the time went, as an SVG" },
 	{ "annotate", cmd_annotate, "Show a kernel's source and instructions with samples" },
+	{ "diff", cmd_diff, "Show what changed between two captures" },
 	{ "export", cmd_export, "Write a capture in the format of another tool" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
