@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "import", cmd_import, "Make a capture out of traces of other tools" },
 	{ "report", cmd_report, "Show where the time went, as text" },
 	{ "flamegraph", cmd_flamegraph, "Draw where the time went, as an SVG" },
+	{ "heatmap", cmd_heatmap, "Draw when it went there, second by second" },
 	{ "annotate", cmd_annotate, "Show a kernel's source and instructions with samples" },
 	{ "diff", cmd_diff, "Show what changed between two captures" },
 	{ "export", cmd_export, "Write a capture in the format of another tool" },
