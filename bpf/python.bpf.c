@@ -124,6 +124,18 @@ struct {
 	__type(value, u8);
 } python_sent SEC(".maps");
 
+/*
+ * The same for a first look, by some bits of a hash of the key -> all of it, as looking into an array
+ * costs next to nothing. What two have the same place for is found in python_sent.
+ */
+#define SENT_TAGS 65536
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_TAGS);
+	__type(key, __u32);
+	__type(value, u64);
+} python_sent_tags SEC(".maps");
+
 /* A str's characters. */
 static __always_inline int read_text(const struct python_layout *layout, u64 address, char *to,
 				     struct event_python_text *ret)
@@ -181,18 +193,22 @@ static __always_inline int read_code(const struct python_layout *layout, u64 cod
 	return read_lines(layout, lines, event);
 }
 
-/* Send what a code object says, if it was not sent before. What cannot be read here the recorder tries
- * to read itself. */
-static __noinline int send_code(const struct python_layout *layout, u64 code, u32 check, u32 pid)
+/* Send what a code object says, if it was not sent before. Whether it was: what cannot be read here the
+ * recorder tries to read itself. */
+static __noinline int send_new_code(const struct python_layout *layout, u64 code, u32 check,
+				    u32 pid)
 {
 	struct sent_key key = { code, check, pid };
 	struct event_python_code *event;
 	struct slot *slot;
+	int is_sent = 0;
 	u8 one = 1;
 	u32 size;
 
-	if (!layout || !check || bpf_map_lookup_elem(&python_sent, &key))
+	if (!layout || !check)
 		return 0;
+	if (bpf_map_lookup_elem(&python_sent, &key))
+		return 1;
 	slot = slot_claim();
 	if (!slot)
 		return 0;
@@ -205,12 +221,25 @@ static __noinline int send_code(const struct python_layout *layout, u64 code, u3
 		size = offsetof(struct event_python_code, lines) + event->lines_bytes;
 		size = (size + 7) & ~7u;
 		event->header.size = size;
-		if (size <= sizeof(*event) &&
-		    bpf_ringbuf_output(&events, event, size, BPF_RB_NO_WAKEUP) == 0)
-			bpf_map_update_elem(&python_sent, &key, &one, BPF_ANY);
+		is_sent = size <= sizeof(*event) &&
+			  bpf_ringbuf_output(&events, event, size, BPF_RB_NO_WAKEUP) == 0 &&
+			  bpf_map_update_elem(&python_sent, &key, &one, BPF_ANY) == 0;
 	}
 	slot_free(slot);
-	return 0;
+	return is_sent;
+}
+
+static __always_inline void send_code(const struct python_layout *layout, u64 code, u32 check,
+				      u32 pid)
+{
+	u64 tag = (code ^ (u64)check << 32 ^ pid) * 0x9e3779b97f4a7c15ull, *known;
+	u32 at = tag >> 48;
+
+	known = bpf_map_lookup_elem(&python_sent_tags, &at);
+	if (!known || *known == tag)
+		return;
+	if (send_new_code(layout, code, check, pid))
+		*known = tag;
 }
 
 struct frames_context {

@@ -197,5 +197,5 @@ int python_frame(struct python *p, const struct python_entry *entry, struct reco
 
 int python_gap_frame(struct python *p, struct record_frame *ret)
 {
-	return missing_frame(p, "[native frames missing]", &p->gap_object, ret);
+	return missing_frame(p, "[truncated]", &p->gap_object, ret);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python/offsets.h"
 
+#include "python/walk.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -250,6 +252,14 @@ int python_layout_parse(struct python_layout *ret, struct span bytes, struct err
 		return r.rc;
 	if (l.ascii_bytes < 24 || l.ascii_bytes > 256)
 		return err_set(err, -EBADMSG, "_Py_DebugOffsets: str of %u bytes", l.ascii_bytes);
+	/* walk.h reads this much of each. */
+	if (l.frame_previous % 8 || l.frame_code % 8 || l.frame_instr % 8 ||
+	    l.frame_previous > PYTHON_FRAME_BYTES - 8 || l.frame_code > PYTHON_FRAME_BYTES - 8 ||
+	    l.frame_instr > PYTHON_FRAME_BYTES - 8 || l.frame_mark > PYTHON_FRAME_BYTES - 1 ||
+	    (l.frame_tlbc != PYTHON_ABSENT && l.frame_tlbc > PYTHON_FRAME_BYTES - 4) ||
+	    l.code_lines % 8 || l.code_first_line % 4 || l.code_first_line > l.code_filename ||
+	    l.code_lines - (l.code_first_line & ~7u) > PYTHON_CODE_BYTES - 8)
+		return err_set(err, -ENOTSUP, "_Py_DebugOffsets: frames of another shape");
 	/* Their order is that of Include/cpython/code.h, and walk.h reads them together. */
 	if (l.code_name != l.code_filename + 8 || l.code_qualname != l.code_filename + 16 ||
 	    l.code_lines != l.code_filename + 24)

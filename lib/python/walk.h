@@ -109,6 +109,20 @@ PYTHON_INLINE int python_thread_frame(const struct python_access *access,
 	return 0;
 }
 
+/*
+ * A frame and a code object are each read at once, as a read costs more than what is read: into words,
+ * in which members are found by their offsets. The sizes are less than those of the structs.
+ */
+#define PYTHON_WORDS           16u
+#define PYTHON_OLD_FRAME_BYTES 112u /* PyFrameObject, to 3.10 */
+#define PYTHON_FRAME_BYTES     80u  /* _PyInterpreterFrame */
+#define PYTHON_CODE_BYTES      96u  /* of a code object, from the first line on */
+
+PYTHON_INLINE uint64_t python_word(const uint64_t *words, uint32_t offset)
+{
+	return words[offset / 8 % PYTHON_WORDS] >> offset % 8 * 8;
+}
+
 PYTHON_INLINE uint32_t python_mix(uint32_t check, uint64_t value)
 {
 	value ^= value >> 32;
@@ -117,40 +131,40 @@ PYTHON_INLINE uint32_t python_mix(uint32_t check, uint64_t value)
 
 /*
  * Of what makes a code object: first line, file, name, qualified name, line table. All of them are
- * pointers to what belongs to it, but for the line.
+ * pointers to what belongs to it, but for the line. Never 0.
  */
 PYTHON_INLINE int python_code_check(const struct python_access *access,
 				    const struct python_layout *layout, uint64_t code,
 				    uint32_t *ret)
 {
-	uint64_t pointers[4] = { 0 };
-	uint32_t line = 0, check;
+	uint32_t base = layout->code_first_line & ~7u, file = layout->code_filename - base, check;
+	uint64_t words[PYTHON_WORDS] = { 0 };
 
-	if (access->read(access->data, code + layout->code_first_line, &line, sizeof(line)) ||
-	    access->read(access->data, code + layout->code_filename, pointers, sizeof(pointers)))
+	if (access->read(access->data, code + base, words, PYTHON_CODE_BYTES))
 		return -1;
-	check = python_mix(line, pointers[0]);
-	check = python_mix(check, pointers[1]);
-	check = python_mix(check, pointers[2]);
+	check = (uint32_t)python_word(words, layout->code_first_line - base);
+	check = python_mix(check, python_word(words, file));
+	check = python_mix(check, python_word(words, file + 8));
+	check = python_mix(check, python_word(words, file + 16));
 	if (layout->code_qualname != PYTHON_ABSENT) /* else something else follows */
-		check = python_mix(check, pointers[3]);
-	*ret = check;
+		check = python_mix(check, python_word(words, file + 24));
+	*ret = check ? check : 1;
 	return 0;
 }
 
 /* Where the byte code begins that the frame executes, less its offset in the code object. */
 PYTHON_INLINE int python_bytecode(const struct python_access *access,
-				  const struct python_layout *layout, uint64_t frame, uint64_t code,
-				  uint64_t *ret)
+				  const struct python_layout *layout, const uint64_t *frame,
+				  uint64_t code, uint64_t *ret)
 {
 	uint64_t array = 0, start = 0;
-	uint32_t index = 0;
+	uint32_t index;
 
 	*ret = code;
 	if (layout->frame_tlbc == PYTHON_ABSENT)
 		return 0;
-	if (access->read(access->data, frame + layout->frame_tlbc, &index, sizeof(index)) ||
-	    python_read_u64(access, code + layout->code_tlbc, &array))
+	index = (uint32_t)python_word(frame, layout->frame_tlbc);
+	if (python_read_u64(access, code + layout->code_tlbc, &array))
 		return -1;
 	if (!index || !array)
 		return 0;
@@ -173,25 +187,26 @@ PYTHON_INLINE enum python_step python_frame_step(const struct python_access *acc
 						 const struct python_layout *layout,
 						 uint64_t *frame, struct python_entry *ret)
 {
-	uint64_t code = 0, previous = 0, instr = 0, start = 0, at = *frame;
+	uint64_t words[PYTHON_WORDS] = { 0 }, code, instr, start = 0;
 	uint8_t mark = 0;
 
-	if (!at)
+	if (!*frame)
 		return PYTHON_STEP_END;
-	if (python_read_u64(access, at + layout->frame_previous, &previous) ||
-	    python_read_u64(access, at + layout->frame_code, &code) ||
-	    python_read_u64(access, at + layout->frame_instr, &instr))
+	if (layout->boundary == PYTHON_RUN_EACH
+		    ? access->read(access->data, *frame, words, PYTHON_OLD_FRAME_BYTES)
+		    : access->read(access->data, *frame, words, PYTHON_FRAME_BYTES))
 		return PYTHON_STEP_FAILED;
-	if (layout->frame_mark != PYTHON_ABSENT &&
-	    access->read(access->data, at + layout->frame_mark, &mark, sizeof(mark)))
-		return PYTHON_STEP_FAILED;
-	*frame = previous;
+	code = python_word(words, layout->frame_code);
+	instr = python_word(words, layout->frame_instr);
+	if (layout->frame_mark != PYTHON_ABSENT)
+		mark = (uint8_t)python_word(words, layout->frame_mark);
+	*frame = python_word(words, layout->frame_previous);
 	if (layout->boundary == PYTHON_RUN_SHIM && mark >= 3)
 		return PYTHON_STEP_ON;
 	code &= ~PYTHON_REF_MARKS;
 	ret->instr = (uint32_t)instr;
 	if (layout->instr == PYTHON_INSTR_POINTER) {
-		if (python_bytecode(access, layout, at, code, &start))
+		if (python_bytecode(access, layout, words, code, &start))
 			return PYTHON_STEP_FAILED;
 		ret->instr = (uint32_t)(instr - start);
 	}

@@ -46,8 +46,7 @@ class Capture:
     file, line), ('native', module, symbol) or ('missing', text)."""
 
     def __init__(self, path):
-        self.samples, self.kinds = [], {}
-        objects, symbols, stacks, raw, threads = {}, {}, {}, [], {}
+        objects, symbols, stacks, raw, launches = {}, {}, {}, [], []
         for line in run('dump', '-i', path).stdout.splitlines():
             kind, _, rest = line.partition(' ')
             if kind == 'OBJECT':
@@ -64,21 +63,25 @@ class Capture:
                 stacks[number] = (flags[1] if flags else '', [
                     (a, int(b, 16)) for a, b in
                     re.findall(r'(\d+):"(?:[^"\\]|\\.)*"\+0x([0-9a-f]+)', rest)])
+            elif kind == 'LAUNCH':
+                launches.append(stacks[re.search(r' stack=(\d+)', rest)[1]])
             elif kind == 'CPU_SAMPLE':
                 raw.append((float(re.search(r'time=([\d.]+)', rest)[1]),
                             re.search(r' thread=(\d+)', rest)[1],
                             *stacks[re.search(r' stack=(\d+)', rest)[1]]))
-        for when, thread, flags, frames in raw:
-            named = []
+        def named(frames):
+            found = []
             for number, offset in frames:
                 kind, name, path_ = objects[number]
                 if kind == 'python':
-                    named.append(('py', name, path_, offset))
+                    found.append(('py', name, path_, offset))
                 elif kind == 'missing':
-                    named.append(('missing', name))
+                    found.append(('missing', name))
                 else:
-                    named.append(('native', name, symbols.get((number, offset), '')))
-            self.samples.append((when, flags, thread, named))
+                    found.append(('native', name, symbols.get((number, offset), '')))
+            return found
+        self.samples = [(when, flags, thread, named(frames)) for when, thread, flags, frames in raw]
+        self.launches = [(flags, named(frames)) for flags, frames in launches]
 
     def settled(self, seconds=0.5):
         begin = self.samples[0][0] if self.samples else 0
@@ -110,7 +113,8 @@ class Judge:
 
     def verdict(self, frames):
         python = [f[1:] for f in frames if f[0] == 'py']
-        if any(f[0] == 'missing' for f in frames):
+        # Where native frames were lost, Python's are all there and in order nevertheless.
+        if any(f[0] == 'missing' and f[1] != '[truncated]' for f in frames):
             return 'missing'
         loops = [i for i, f in enumerate(frames)
                  if f[0] == 'native' and f[2].startswith('_PyEval_EvalFrameDefault')]
@@ -174,6 +178,112 @@ class Stacks(unittest.TestCase):
                            SECONDS)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.judge(Capture(self.data).settled(), path)
+
+
+
+    def test_attached(self):
+        """In the middle of it, to all of its threads."""
+        for version, path in find_pythons():
+            with self.subTest(python=path):
+                with subprocess.Popen([path, WORKLOAD, self.truth, '4']) as target:
+                    time.sleep(2)
+                    done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid),
+                               '--duration', '1.5')
+                    target.wait()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.judge(Capture(self.data).samples, 'attached to ' + path)
+
+    def test_exec(self):
+        """From one interpreter into another."""
+        pythons = find_pythons()
+        if len(pythons) < 2:
+            self.skipTest('one Python only')
+        done = run('record', '-o', self.data, '-F', '499', '--', pythons[0][1], WORKLOAD, self.truth,
+                   '1.5', 'exec', pythons[-1][1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        capture = Capture(self.data)
+        self.judge(capture.settled(), 'exec')
+        # Both had their turn.
+        libraries = {f[2].rsplit('/', 1)[0] for s in capture.samples for f in s[3]
+                     if f[0] == 'py' and f[2].endswith('/threading.py')}
+        self.assertEqual(len(libraries), 2, libraries)
+
+    def test_renamed(self):
+        """A static interpreter without symbols, under a name that says nothing, which is deleted."""
+        system = os.path.realpath('/usr/bin/python3')
+        renamed = os.path.join(self.folder, 'worker')
+        shutil.copy(system, renamed)
+        env = dict(os.environ, PYTHONHOME='/usr', PYTHONPLATLIBDIR='lib')
+        with subprocess.Popen([renamed, WORKLOAD, self.truth, '4'], env=env) as target:
+            time.sleep(2)
+            os.unlink(renamed)
+            done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid), '--duration',
+                       '1.5')
+            target.wait()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.judge(Capture(self.data).samples, 'renamed')
+
+    def python_frames(self, frames, folder):
+        return [(f[1], f[3]) for f in frames if f[0] == 'py' and f[2].startswith(folder)]
+
+    def test_launches(self):
+        """From a line of Python over PyOpenCL and OpenCL to the kernel, in one stack."""
+        script = os.path.join(SOURCE_DIR, 'test/workload/pyopencl_scale.py')
+        done = run('record', '-o', self.data, '--', '/usr/bin/python3', script, '3000')
+        if done.returncode == 77:
+            self.skipTest('no PyOpenCL (package python3-pyopencl) or no POCL')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(script, encoding='utf-8') as source:
+            lines = [l.strip() for l in source.read().splitlines()]
+
+        def line(text):
+            return 1 + next(i for i, l in enumerate(lines) if l.startswith(text))
+        expected = {('forth', line('program.twice(')): ('<module>', line('forth(program')),
+                    ('back', line('cl.enqueue_nd')): ('<module>', line('back(kernels'))}
+        verdicts = Counter()
+        for flags, frames in Capture(self.data).launches:
+            ours = self.python_frames(frames, script)
+            right = len(ours) == 2 and expected.get(ours[0]) == ours[1]
+            verdicts[right] += 1
+            if right and 'rooted' in flags:
+                at = next(i for i, f in enumerate(frames) if f[0] == 'py')
+                native = [f[1] for f in frames[:at]]
+                self.assertTrue(native[0].startswith('libOpenCL') and
+                                native[1].startswith('_cl.cpython'), native)
+                verdicts['one tower'] += 1
+        print('launches with the right lines: %s' % dict(verdicts), flush=True)
+        self.assertGreaterEqual(verdicts[True], 6000)
+        self.assertLessEqual(verdicts[False], 1) # reading the result
+        self.assertGreater(verdicts['one tower'], 5000)
+
+    def test_torch(self):
+        script = os.path.join(SOURCE_DIR, 'test/workload/torch_train.py')
+        if subprocess.run(['/usr/bin/python3', '-c', 'import torch'], stderr=subprocess.DEVNULL
+                          ).returncode:
+            self.skipTest('no PyTorch (package python3-torch)')
+        with subprocess.Popen(['/usr/bin/python3', script, '14'], stdout=subprocess.DEVNULL) as target:
+            time.sleep(6)
+            done = run('record', '-o', self.data, '-F', '199', '-p', str(target.pid), '--duration', '5')
+            target.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        samples = Capture(self.data).samples
+        with open(script, encoding='utf-8') as source:
+            lines = [l.strip() for l in source.read().splitlines()]
+        seen, rooted = Counter(), 0
+        for _, flags, _, frames in samples:
+            ours = self.python_frames(frames, script)
+            names = [n for n, _ in ours[-3:]]
+            rooted += 'rooted' in flags and names[-2:] == ['main', '<module>']
+            for name, number in ours:
+                if name == 'step':
+                    seen[lines[number - 1]] += 1
+        print('torch: %d of %d rooted with Python merged, lines of step(): %s' %
+              (rooted, len(samples), dict(seen)), flush=True)
+        self.assertGreater(len(samples), 100)
+        self.assertGreaterEqual(rooted, 0.99 * len(samples))
+        self.assertGreater(sum(seen.values()), 0.9 * len(samples))
+        for line in ('loss = torch.nn', 'loss.backward()', 'optimizer.step()'):
+            self.assertTrue(any(l.startswith(line) for l in seen), line)
 
 
 if __name__ == '__main__':
