@@ -322,7 +322,7 @@ static __always_inline void walk_state(struct frames_context *c, u64 state, u64 
 	bpf_loop(2 * EVENT_PYTHON_FRAMES, frame_step, c, 0);
 }
 
-__noinline int python_append(struct slot *slot, __u32 at, __u32 size)
+int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 {
 	struct python_thread thread = { 0 };
 	struct frames_context c = { 0 };
