@@ -102,8 +102,12 @@ static int named_frame(struct frames *f, const struct object *o, uint64_t offset
 	};
 
 	switch (o->kind) {
-	case OBJECT_SCOPE:
 	case OBJECT_MODULE:
+		/* What it stands for is the framework's call of it. */
+		frame.class = FRAME_CLASS_FRAMEWORK;
+		frame.kind = FRAME_SCOPE;
+		break;
+	case OBJECT_SCOPE:
 		frame.kind = FRAME_SCOPE;
 		break;
 	case OBJECT_OP:

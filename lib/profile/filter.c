@@ -10,10 +10,11 @@
 
 /* What becomes of a node, decided from its frame and from what became of its parent. */
 enum {
-	NODE_STAYS = 1,  /* it has a node of its own; else its children hang where it would */
-	NODE_COUNTS = 2, /* its own value is kept */
-	NODE_MARK = 4,   /* means what the rule wants it to; seen by its children */
-	NODE_NEEDED = 8, /* it or something above it counts and has a value */
+	NODE_STAYS = 1,     /* it has a node of its own; else its children hang where it would */
+	NODE_COUNTS = 2,    /* its own value is kept */
+	NODE_MARK = 4,      /* means what the rule wants it to; seen by its children */
+	NODE_MARK_TWO = 16, /* the same for rules with two meanings */
+	NODE_NEEDED = 8,    /* it or something above it counts and has a value */
 };
 
 struct rule {
@@ -222,12 +223,17 @@ static uint8_t decide_hide(const struct rule *rule, uint32_t frame, uint8_t pare
 	return NODE_COUNTS | (rule->match[frame] ? 0 : NODE_STAYS);
 }
 
-/* The match is "framework", the mark "the frame below is one, too". */
+#define FOLD_SCOPE 0x80 /* beside the number of its run */
+
+/* The match is an enum profile_run, the marks are "the frame below is of that run". */
 static uint8_t decide_fold(const struct rule *rule, uint32_t frame, uint8_t parent)
 {
-	if (!rule->match[frame])
+	uint8_t run = rule->match[frame] & (uint8_t)~FOLD_SCOPE;
+	if (!run)
 		return NODE_COUNTS | NODE_STAYS;
-	return NODE_COUNTS | NODE_MARK | (parent & NODE_MARK ? 0 : NODE_STAYS);
+	uint8_t mark = run == PROFILE_RUN_FRAMEWORK ? NODE_MARK : NODE_MARK_TWO;
+	bool stays = !(parent & mark) || rule->match[frame] & FOLD_SCOPE;
+	return (uint8_t)(NODE_COUNTS | mark | (stays ? NODE_STAYS : 0));
 }
 
 int profile_root_at(const struct profile *p, const uint8_t *match, struct profile **ret)
@@ -260,8 +266,10 @@ int profile_fold(const struct profile *p, struct profile **ret)
 	CLEANUP_FREE uint8_t *match = calloc(count, 1);
 	if (!match)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		match[i] = profile_frame_get(p, i).class == FRAME_CLASS_FRAMEWORK;
+	for (uint32_t i = 0; i < count; i++) {
+		struct frame f = profile_frame_get(p, i);
+		match[i] = (uint8_t)(profile_run_of(&f) | (f.kind == FRAME_SCOPE ? FOLD_SCOPE : 0));
+	}
 
 	struct rule rule = {
 		.decide = decide_fold, .src = p, .match = match, .merges_layers = true

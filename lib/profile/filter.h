@@ -29,12 +29,19 @@ int profile_hide(const struct profile *p, const uint8_t *match, struct profile *
 int profile_reverse(const struct profile *p, struct profile **ret);
 
 /*
- * For a first look: of each run of framework frames only the one that was called from outside, and
- * layers that differ only by their number as one.
+ * For a first look: of each run of framework frames, and of each of Python's own library, only the
+ * one that was called from outside; scopes all stay. Layers that differ only by their number are one.
  */
 int profile_fold(const struct profile *p, struct profile **ret);
 /* Whether profile_fold() would change anything. */
 bool profile_can_fold(const struct profile *p);
+/* Which runs a frame is folded with: 0, it is never folded. */
+enum profile_run {
+	PROFILE_RUN_NONE,
+	PROFILE_RUN_FRAMEWORK,
+	PROFILE_RUN_STDLIB,
+};
+enum profile_run profile_run_of(const struct frame *frame);
 /*
  * "decoder.layers.17.mlp" -> "decoder.layers.*.mlp", "Conv2d_3" -> "Conv2d_*", for a scope.
  * False: this frame has no number to merge by, and @ret is not touched.

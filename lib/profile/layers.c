@@ -32,13 +32,22 @@ bool profile_layer_name(const struct frame *frame, struct strbuf *ret)
 	return true;
 }
 
+enum profile_run profile_run_of(const struct frame *frame)
+{
+	if (frame->class == FRAME_CLASS_FRAMEWORK)
+		return PROFILE_RUN_FRAMEWORK;
+	if (frame->class == FRAME_CLASS_STDLIB && frame->kind == FRAME_PYTHON)
+		return PROFILE_RUN_STDLIB;
+	return PROFILE_RUN_NONE;
+}
+
 bool profile_can_fold(const struct profile *p)
 {
 	bool can = false;
 	for (uint32_t i = 0; !can && i < profile_frame_count(p); i++) {
 		struct frame f = profile_frame_get(p, i);
 		struct strbuf name = { 0 };
-		can = f.class == FRAME_CLASS_FRAMEWORK || profile_layer_name(&f, &name);
+		can = profile_run_of(&f) || profile_layer_name(&f, &name);
 		strbuf_release(&name);
 	}
 	return can;

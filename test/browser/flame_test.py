@@ -144,7 +144,13 @@ class FlameTest(unittest.TestCase):
 
     def test_first_look_folds_as_the_library_does(self):
         """Framework runs and layers are folded twice, in C for the still picture and in the script."""
-        page = self.page(self.train)
+        modules = (b"s samples 3 z boot;z run;y a.py;S Net_0;Y _call_impl;Y inner;S Linear_1;Y _call_impl;z with;Y mm\n"
+                   b"s samples 2 z boot;y a.py;S Net_0;Y _call_impl;y forward;s mine;Y mm;N gemm\n")
+        for lines in self.train, modules:
+            self.compare_first_look(lines)
+
+    def compare_first_look(self, lines):
+        page = self.page(lines)
         got = page.app("""(() => {
             const v = app.view, lines = [], todo = [[0, []]];
             while (todo.length) {
@@ -158,7 +164,7 @@ class FlameTest(unittest.TestCase):
             }
             return lines;
         })()""")
-        folded = run_picture(self.train, "--folded", "--first-look").decode()
+        folded = run_picture(lines, "--folded", "--first-look").decode()
         self.assertEqual(got, [re.sub(r"_\[[kgG]\]", "", line) for line in folded.splitlines()])
 
     # What is there at first.
@@ -602,6 +608,15 @@ class FlameTest(unittest.TestCase):
         self.assertEqual(page.app("app.picture.rows.length"), 251)
         # The root is what one sees first.
         self.assertTrue(page.app("app.page.main.scrollTop + app.page.main.clientHeight >= app.picture.height - 1"))
+
+    def test_page_is_as_high_as_its_picture(self):
+        page = self.page(b"s samples 3 n a;n b;n c\ns samples 1 n a;n d\n")
+        high = "app.page.main.clientHeight"
+        self.assertEqual(page.app(high), page.app("app.picture.height"))
+        # And does not shrink when there is less to be seen.
+        page.app("app.zoomTo(app.view.path(app.picture.boxes.find((b) => app.nameOf(b.v) === 'd').v).pop())")
+        self.assertEqual(page.app("app.picture.rows.length"), 3)
+        self.assertEqual(page.app(high), 4 * 16)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@
 
 /*
  * A tree from lines "a;b;c 3". A frame's first character may say what it is: '!' framework code,
- * '@' a scope, '~' idle; the others are plain native code.
+ * '@' a scope, '#' a module of a framework, '$' Python's own library, '~' idle; the others are plain
+ * native code.
  */
 static struct profile *tree(const char *lines)
 {
@@ -34,6 +35,18 @@ static struct profile *tree(const char *lines)
 				f.class = FRAME_CLASS_FRAMEWORK;
 			else if (*name == '@')
 				f.kind = FRAME_SCOPE;
+			else if (*name == '#')
+				f = (struct frame){ FRAME_SCOPE,
+						    FRAME_CLASS_FRAMEWORK,
+						    name,
+						    NULL,
+						    NULL,
+						    NULL,
+						    0 };
+			else if (*name == '$')
+				f = (struct frame){
+					FRAME_PYTHON, FRAME_CLASS_STDLIB, name, NULL, NULL, NULL, 0
+				};
 			else if (*name == '~')
 				f.kind = FRAME_IDLE;
 			assert_int_equal(profile_frame(p, &f, &path[count++]), 0);
@@ -141,6 +154,14 @@ static void fold(void **state)
 	assert_true(profile_can_fold(p));
 	assert_int_equal(profile_fold(p, &out), 0);
 	assert_lines(out, "@fp16 7\n@layers.*;x 3\na;!call 5\na;!call;b;!linear;gemm 7\n");
+
+	/* A module stands for the framework's call of it, and one in the other both stay; a run of
+	 * Python's library is one of its own. */
+	CLEANUP(profile_free)
+	struct profile *modules = tree("$boot;$run;a;#net;!call;!impl;#linear;!call;$with;!mm 3\n");
+	assert_true(profile_can_fold(modules));
+	assert_int_equal(profile_fold(modules, &out), 0);
+	assert_lines(out, "$boot;a;#net;#linear;$with;!mm 3\n");
 
 	CLEANUP(profile_free) struct profile *plain = tree("a1;b_2 3\n@fp16 1\n");
 	assert_false(profile_can_fold(plain));

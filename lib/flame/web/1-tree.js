@@ -7,7 +7,7 @@ const ROOT = 0;
 const COLUMNS = ["kind", "class", "shade", "line", "full", "file", "module", "merged"];
 const KIND = { process: 1, scope: 2, python: 3, cxx: 4, native: 5, os: 6, boundary: 7, kernel: 8,
 	function: 9, source: 10, instruction: 11, stall: 12, idle: 13, missing: 14 };
-const CLASS_FRAMEWORK = 3;
+const CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4;
 
 async function inflate(text) {
 	const letters = atob(text);
@@ -133,10 +133,17 @@ class Tree {
 		return sums;
 	}
 
+	/* Which runs a frame is folded with, as profile_run_of() has it. */
+	run(frame) {
+		if (this.class[frame] === CLASS_FRAMEWORK)
+			return 1;
+		return this.class[frame] === CLASS_STDLIB && this.kind[frame] === KIND.python ? 2 : 0;
+	}
+
 	/* Folded in the default view: a framework frame that was called by another one. */
 	isFolded(i) {
-		const frame = this.frame;
-		return i > 0 && this.class[frame[i]] === CLASS_FRAMEWORK &&
-			this.class[frame[this.parent[i]]] === CLASS_FRAMEWORK;
+		const frame = this.frame[i];
+		const run = i > 0 ? this.run(frame) : 0;
+		return run > 0 && this.kind[frame] !== KIND.scope && this.run(this.frame[this.parent[i]]) === run;
 	}
 }

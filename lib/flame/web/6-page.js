@@ -72,7 +72,7 @@ class Page {
 			const swatch = this.swatch(String.fromCharCode(97 + kind) + (extra ? 0 : 3) + extra);
 			this.addLayer(name, tree.header.kinds[kind], tree.header.diff ? "" : swatch);
 		}
-		this.canFold = tree.class.includes(CLASS_FRAMEWORK) || tree.merged.some((merged) => merged > 0);
+		this.canFold = tree.names.some((_, frame) => tree.run(frame) > 0) || tree.merged.some((merged) => merged > 0);
 		this.framework.hidden = !this.canFold;
 	}
 

@@ -62,6 +62,7 @@ class App {
 			view = new View(this.tree, { metric, hidden: 0, full, byLeaf });
 		}
 		this.view = view;
+		this.tallest = 0;
 		this.shares = this.tree.shares(view.self);
 		this.focused = ROOT;
 		if (this.search)
@@ -135,6 +136,9 @@ class App {
 		const width = this.canvasWidth();
 		picture.layout(view, this.zoom, width, this.search);
 		picture.paint(state.inverted, page.charWidth);
+		/* As high as what is in it, but never lower than it was: the root does not jump when zooming. */
+		this.tallest = Math.max(this.tallest, picture.height);
+		page.main.style.flexBasis = this.tallest + "px";
 		picture.mark(picture.hover, null);
 		this.showFocus();
 		this.showState();
