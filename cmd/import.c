@@ -114,7 +114,7 @@ int cmd_import(int argc, char **argv)
 		{ "output", 'o', "FILE", 0,
 		  "Write to FILE ('accel-prof.data'); '-' is standard output", 0 },
 		{ "format", KEY_FORMAT, "NAME", 0,
-		  "Take the input for NAME, one of chrome, hatchet, folded, instead of looking",
+		  "Take the input for NAME, one of chrome, hatchet, folded, rocprof, instead of looking",
 		  0 },
 		{ "strict", KEY_STRICT, NULL, 0, "Malformed input is an error", 0 },
 		{ "capture-trace", KEY_CAPTURE_TRACE, "FILE", 0,

@@ -132,9 +132,9 @@ static int tell_gap(const struct run *run, uint32_t op, uint64_t begin_ns, uint6
 {
 	const struct analysis *a = run->acc->a;
 	const struct launch *l = analysis_op_launch(a, &a->ops.data[op]);
-	if (!run->sink->gap || !l || !l->thread)
+	if (!run->sink->gap)
 		return 0;
-	return run->sink->gap(run->sink->data, l->thread, begin_ns, end_ns);
+	return run->sink->gap(run->sink->data, l ? l->thread : 0, begin_ns, end_ns);
 }
 
 static int run_gap(struct run *run, uint64_t begin_ns, uint64_t end_ns, uint32_t op)

@@ -42,8 +42,8 @@ struct charge {
 struct account_sink {
 	void *data;
 	int (*charge)(void *data, const struct charge *charge);
-	/* The device was idle; @thread launched what came next, or after the last work that. May be
-	 * NULL. */
+	/* The device was idle; @thread launched what came next, or after the last work that; 0: it
+	 * is not known. Before the charges of that time. May be NULL. */
 	int (*gap)(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns);
 };
 

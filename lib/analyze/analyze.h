@@ -126,6 +126,10 @@ void analysis_span(const struct analysis *a, uint64_t *ret_begin_ns, uint64_t *r
 /* Value of an INFO record, NULL when there is none of that key ("missing.device-time"). */
 const char *analysis_info(const struct analysis *a, const char *key);
 
+/* The INFO records one by one; false behind the last. */
+bool analysis_info_get(const struct analysis *a, size_t i, const char **ret_key,
+		       const char **ret_value);
+
 /* The build-id of a binary by what frames have for its `module`, "" when it is not known. Valid
  * until the next call with the same @ret. */
 #define ANALYSIS_BUILD_ID_MAX 64 /* bytes; GNU ld's are 20 */

@@ -145,7 +145,7 @@ static int idle_host_charge(void *data, const struct charge *charge)
 static int idle_host_gap(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct idle_host *x = data;
-	if (x->b->f->thread_passes[thread])
+	if (thread && x->b->f->thread_passes[thread])
 		host_time_within(x->host, thread, begin_ns, end_ns, x->sums);
 	return 0;
 }

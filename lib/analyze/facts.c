@@ -5,6 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
+bool analysis_info_get(const struct analysis *a, size_t i, const char **ret_key,
+		       const char **ret_value)
+{
+	if (i >= a->info.len)
+		return false;
+	*ret_key = analysis_text(a, a->info.data[i].key);
+	*ret_value = analysis_text(a, a->info.data[i].value);
+	return true;
+}
+
 const char *analysis_build_id(const struct analysis *a, const char *module,
 			      char ret[2 * ANALYSIS_BUILD_ID_MAX + 1])
 {

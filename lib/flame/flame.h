@@ -29,6 +29,8 @@ struct flame_options {
 	bool inverted;     /* root at the top */
 	bool is_diff;      /* the profile is profile_diff()'s, and @metric its DIFF_BOTH */
 	bool full;         /* framework frames and numbered layers shown from the start */
+	/* Markup around the picture in a page; NULL: none. */
+	const char *above, *below;
 };
 
 /* Narrower, not even a label fits; wider, no screen shows it. */

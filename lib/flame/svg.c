@@ -62,10 +62,12 @@ static void put_page(struct strbuf *out, const struct flame_options *opt, const 
 		strbuf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 				 "<meta charset=\"utf-8\">\n<title>");
 		text_xml(out, s->title, SIZE_MAX);
-		strbuf_puts(
-			out,
-			"</title>\n<style>html,body{margin:0;height:100%}svg{display:block}</style>\n"
-			"</head>\n<body>\n");
+		strbuf_puts(out,
+			    "</title>\n<style>html,body{margin:0;height:100%}svg{display:block}"
+			    "body.two{display:flex;flex-direction:column}.two .heat{flex:none}"
+			    ".two .flame{flex:1;min-height:200px}</style>\n</head>\n");
+		strbuf_puts(out, opt->above ? "<body class=\"two\">\n" : "<body>\n");
+		strbuf_puts(out, opt->above ? opt->above : "");
 	} else {
 		strbuf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n");
 	}
@@ -77,6 +79,8 @@ static void put_page(struct strbuf *out, const struct flame_options *opt, const 
 	strbuf_puts(out, "<script><![CDATA[\n(() => {\n\"use strict\";\n");
 	strbuf_add(out, flame_script, flame_script_size);
 	strbuf_puts(out, "})();\n]]></script>\n</svg>\n");
+	if (opt->format == FLAME_HTML && opt->below)
+		strbuf_puts(out, opt->below);
 	if (opt->format == FLAME_HTML)
 		strbuf_puts(out, "</body>\n</html>\n");
 }

@@ -72,6 +72,7 @@ const char *text_metric(const char *name)
 		{ "device-time", "time of device work, each piece with its whole duration" },
 		{ "device-samples", "samples taken inside accelerator code" },
 		{ "launches", "launches, not time" },
+		{ "idle", "time in which a device had nothing to do, under what ended it" },
 		{ "cpu-samples", "samples of host code" },
 		{ "cpu-time", "CPU time of host code" },
 		{ "idle-host", "CPU time of host code while a device was idle" },

@@ -20,6 +20,7 @@ static const struct importer *const importers[] = {
 	&chrome_importer,
 	&hatchet_importer,
 	&folded_importer,
+	&rocprof_importer,
 };
 
 const char *import_format_name(size_t i)

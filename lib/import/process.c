@@ -60,6 +60,8 @@ static int find_runtime(struct trace *t)
 
 static const char *source_name(const struct trace *t)
 {
+	if (has_fact(t, "trace.hip_runtime"))
+		return "rocprof";
 	if (has_fact(t, "trace.schemaVersion") || t->sequences.len)
 		return "kineto";
 	vec_for_each(&t->device, d) {

@@ -41,6 +41,7 @@ struct importer {
 extern const struct importer chrome_importer;
 extern const struct importer hatchet_importer;
 extern const struct importer folded_importer;
+extern const struct importer rocprof_importer;
 
 /* Read a Chrome trace without writing it: its events and their paths. */
 int chrome_load(struct session *s, struct stream *in, struct trace *ret, struct err *err);

@@ -24,6 +24,7 @@ def main(root):
     for name, data, *_ in fixtures.malformed():
         write(chrome, 'malformed_' + re.sub(r'\W+', '_', name), data)
     write(os.path.join(root, 'import_hatchet'), 'tree', fixtures.text(fixtures.hatchet()))
+    write(os.path.join(root, 'import_rocprof'), 'dispatch', fixtures.text(fixtures.rocprof()))
     write(os.path.join(root, 'import_folded'), 'stacks', fixtures.folded())
     write(os.path.join(root, 'import_folded'), 'odd', 'a 1\nb\n;; 2\n#c\na;b 3 4\nc 1.5\nd -1\n 5')
 

@@ -137,6 +137,38 @@ def inside():
         part('main loop', 1, 0.6, 2.0)]}
 
 
+def rocprof():
+    """rocprofv3's JSON: a launch and its kernel, a copy, names apart from what they name."""
+    def agent(handle, kind, name, units):
+        return {'id': {'handle': handle}, 'type': kind, 'name': name, 'product_name': name + ' X',
+                'cu_count': units}
+    return {'rocprofiler-sdk-tool': [{
+        'metadata': {'pid': 77, 'environment': ['TOKEN=secret']},
+        'agents': [agent(5, 1, 'cpu', 8), agent(6, 2, 'gfx942', 304), agent(7, 2, 'gfx942', 304)],
+        'buffer_records': {
+            'kernel_dispatch': [{
+                'kind': 1, 'operation': 2, 'thread_id': 9,
+                'correlation_id': {'internal': 31, 'external': 0},
+                'start_timestamp': 2000, 'end_timestamp': 2750,
+                'dispatch_info': {'agent_id': {'handle': 7}, 'queue_id': {'handle': 3},
+                                  'kernel_id': 4, 'workgroup_size': {'x': 64, 'y': 2, 'z': 1},
+                                  'grid_size': {'x': 640, 'y': 2, 'z': 1}}}],
+            'hip_api': [{'kind': 2, 'operation': 1, 'thread_id': 9,
+                         'correlation_id': {'internal': 31, 'external': 0},
+                         'start_timestamp': 1500, 'end_timestamp': 1600}],
+            'memory_copy': [{'kind': 3, 'operation': 1, 'thread_id': 9,
+                             'correlation_id': {'internal': 32, 'external': 0},
+                             'start_timestamp': 3000, 'end_timestamp': 3100, 'bytes': 4096,
+                             'dst_agent_id': {'handle': 6}, 'src_agent_id': {'handle': 5}}]},
+        'kernel_symbols': [{'kernel_id': 4, 'kernel_name': '_Z4gemmPf.kd',
+                            'formatted_kernel_name': 'gemm(float*)'}],
+        'strings': {'buffer_records': [
+            {'kind': 'NONE', 'operations': []},
+            {'kind': 'KERNEL_DISPATCH', 'operations': ['NONE', 'ENQUEUE', 'COMPLETE']},
+            {'kind': 'HIP_RUNTIME_API', 'operations': ['NONE', 'hipLaunchKernel']},
+            {'kind': 'MEMORY_COPY', 'operations': ['NONE', 'MEMORY_COPY_HOST_TO_DEVICE']}]}}]}
+
+
 def flex():
     """IBM's Flex runtime: a bare array of begins and ends, and the device's clock in `attr`."""
     attr = {'TS1': '100', 'TS2': '100', 'TS3': '120', 'TS4': '150', 'TS5': '160', 'Power': '77'}

@@ -462,6 +462,27 @@ class Formats(unittest.TestCase):
         done, _ = import_text(text[:-60], '--strict')
         self.assertEqual(done.returncode, 1)
 
+    def test_rocprof(self):
+        capture = self.imported(fixtures.rocprof())
+        self.assertEqual(sorted(w[1:] for w in capture.work()), [
+            ('MEMORY_COPY_HOST_TO_DEVICE', 'copy', 3000, 3100),
+            ('gemm(float*)', 'kernel', 2000, 2750)])
+        path, launch = launch_of(capture, 'gemm(float*)')
+        self.assertEqual(path, ['native hipLaunchKernel'])
+        self.assertEqual((launch['grid'], launch['block']), ('10,1,1', '64,2,1'))
+        devices = {r['id']: (r.get('index', '0'), unquote(r['name']), r['units'])
+                   for r in capture.records['DEVICE']}
+        (work,) = capture.records['DISPATCH']
+        self.assertEqual(devices[work['device']], ('1', 'gfx942 X', '304'))
+        self.assertNotIn('secret', json.dumps(capture.info()))
+        self.assertEqual(unquote(capture.records['HEADER'][0]['source']), 'rocprof')
+
+    def test_rocprof_cut_short(self):
+        text = fixtures.text(fixtures.rocprof())
+        capture = self.imported(text[:text.index('"kernel_symbols"')])
+        self.assertIn('[unknown kernel]', [w[1] for w in capture.work()])
+        self.assertIn('import.cut', capture.info())
+
     def test_folded(self):
         capture = self.imported(fixtures.folded())
         self.assertEqual(host_time(capture), {

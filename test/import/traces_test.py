@@ -210,6 +210,19 @@ class Traces(unittest.TestCase):
             self.assertEqual(totals(found), totals(expected))
             self.assertGreater(len(found), 10)
 
+    def test_rocprof(self):
+        path = os.path.join(TRACES, '..', 'rocprof', 'rocprofiler_sdk_908.json.gz')
+        with gzip.open(path) as file:
+            tool, = json.load(file)['rocprofiler-sdk-tool']
+        names = {s['kernel_id']: s['formatted_kernel_name'] for s in tool['kernel_symbols']}
+        expected = [('kernel', names[r['dispatch_info']['kernel_id']],
+                     r['end_timestamp'] - r['start_timestamp'])
+                    for r in tool['buffer_records']['kernel_dispatch']]
+        _, capture = import_files(path)
+        found = [('kernel', work, end - start) for _, work, _, start, end in capture.work()]
+        self.assertEqual(totals(found), totals(expected))
+        self.assertEqual(len(found), 43915)
+
     def test_malformed_files(self):
         folder = os.path.join(TRACES, '..', 'malformed')
         for name in sorted(os.listdir(folder)):

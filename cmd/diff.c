@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel-prof diff: what changed between two captures, for people and for scripts. */
+#include "cmd/diff.h"
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/tell.h"
+#include "export/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Exit statuses of --fail-on. */
+#define DIFF_EXIT_FAILS       3
+#define DIFF_EXIT_CANNOT_TELL 4
+
+#define DIFF_COLUMNS 100
+#define DIFF_ROWS    10
+#define DIFF_NOISE   1.0
+#define GATES_MAX    32
+
+DEFINE_CLEANUP(json_free, struct json *)
+
+struct diff_options {
+	const char *paths[MATCH_SIDES];
+	struct diff_gate gates[GATES_MAX];
+	size_t gate_count;
+	struct diff diff;
+	bool is_absolute, is_json;
+};
+
+enum {
+	KEY_FAIL_ON = 256,
+	KEY_ABSOLUTE,
+	KEY_NOISE,
+	KEY_LIMIT,
+	KEY_JSON,
+	KEY_PID,
+	KEY_TID,
+	KEY_COMM,
+	KEY_DEVICE,
+	KEY_KERNEL,
+	KEY_TIME,
+};
+
+static const struct argp_option options[] = {
+	{ "fail-on", KEY_FAIL_ON, "CONDITION", 0,
+	  "Exit with 3 when it holds: 'step > +5%', 'idle > +5%', 'kernel PATTERN > +5%', "
+	  "'module PATTERN > +5%'; can be given more than once",
+	  0 },
+	{ "absolute", KEY_ABSOLUTE, NULL, 0, "Whole captures instead of the time of a step", 0 },
+	{ "noise", KEY_NOISE, "PERCENT", 0, "Leave out smaller changes; 1 is usual", 0 },
+	{ "limit", KEY_LIMIT, "ROWS", 0, "Show so many rows of each table; 10 is usual", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Write JSON, for programs", 0 },
+
+	{ NULL, 0, NULL, 0, "Which part of both captures:", 1 },
+	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
+	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
+	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
+	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
+	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
+	  "Only kernels and copies whose name matches", 1 },
+	{ "time", KEY_TIME, "FROM,TO", 0,
+	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
+	{ 0 },
+};
+
+/* The texts that go on as they are; NULL for another option. */
+static const char **text_option(struct analysis_filter *f, int key)
+{
+	switch (key) {
+	case KEY_PID:
+		return &f->pid;
+	case KEY_TID:
+		return &f->tid;
+	case KEY_COMM:
+		return &f->comm;
+	case KEY_DEVICE:
+		return &f->device;
+	case KEY_KERNEL:
+		return &f->kernel;
+	case KEY_TIME:
+		return &f->time;
+	default:
+		return NULL;
+	}
+}
+
+static void parse_gate(struct diff_options *opt, const char *arg, struct argp_state *state)
+{
+	struct err err;
+	if (opt->gate_count == GATES_MAX)
+		argp_error(state, "more than %d conditions", GATES_MAX);
+	if (diff_gate_parse(arg, &opt->gates[opt->gate_count++], &err) < 0)
+		argp_error(state, "%s", err.text);
+}
+
+static void parse_noise(struct diff_options *opt, const char *arg, struct argp_state *state)
+{
+	char *end;
+	opt->diff.noise = strtod(arg, &end);
+	if (end == arg || *end || !(opt->diff.noise >= 0 && opt->diff.noise <= 100))
+		argp_error(state, "the noise is a number of percent from 0 to 100");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct diff_options *opt = state->input;
+	const char **text = text_option(&opt->diff.filter, key);
+	uint32_t number;
+
+	if (text) {
+		*text = arg;
+		return 0;
+	}
+	switch (key) {
+	case KEY_FAIL_ON:
+		parse_gate(opt, arg, state);
+		return 0;
+	case KEY_ABSOLUTE:
+		opt->is_absolute = true;
+		return 0;
+	case KEY_NOISE:
+		parse_noise(opt, arg, state);
+		return 0;
+	case KEY_LIMIT:
+		if (parse_u32(arg, 10, &number) < 0 || !number)
+			argp_error(state, "the limit is a number of rows");
+		opt->diff.limit = number;
+		return 0;
+	case KEY_JSON:
+		opt->is_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num >= MATCH_SIDES)
+			argp_error(state, "more than two files");
+		opt->paths[state->arg_num] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (state->arg_num != MATCH_SIDES)
+			argp_error(state, "two files are compared: BASE and NEW");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- reading ---- */
+
+static int side_open(struct diff_side *s, const char *path, const struct analysis_filter *filter,
+		     struct err *err)
+{
+	int rc = input_open(&s->in, path, err);
+	if (rc == 0)
+		rc = analysis_load(&s->a, s->in->reader, &(struct analysis_options){ 0 }, err);
+	if (rc == 0)
+		rc = analysis_summarize(s->a, filter, &s->s, err);
+	if (rc == 0)
+		rc = analysis_work(s->a, filter, &s->work, err);
+	if (rc < 0)
+		return rc;
+	if (!s->work.item_count)
+		return err_set(err, -EINVAL, "'%s' has no device time to compare", s->in->path);
+	const char *metric = analysis_default_metric(s->a);
+	struct analysis_profile_options opt = {
+		.metrics = &metric,
+		.metric_count = 1,
+		.filter = *filter,
+		.full = true,
+	};
+	return analysis_profile(s->a, &opt, &s->p, err);
+}
+
+static int side_close(struct diff_side *s, int status)
+{
+	work_release(&s->work);
+	profile_free(s->p);
+	analysis_summary_release(&s->s);
+	analysis_free(s->a);
+	return input_close(s->in, status);
+}
+
+static int diff_open(struct diff_options *opt, struct err *err)
+{
+	struct diff *d = &opt->diff;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		int rc = side_open(&d->sides[side], opt->paths[side], &d->filter, err);
+		if (rc < 0)
+			return rc;
+	}
+	const struct analysis_summary *b = &d->sides[0].s, *n = &d->sides[1].s;
+	d->is_per_step = !opt->is_absolute && b->steps && n->steps;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		struct diff_side *s = &d->sides[side];
+		s->divisor = s->s.device_count ? s->s.device_count : 1;
+		s->divisor *= d->is_per_step ? s->s.steps : 1;
+	}
+	return match_work(&d->sides[0].work, &d->sides[1].work, &d->match) < 0
+		       ? err_set(err, -ENOMEM, "cannot compare")
+		       : 0;
+}
+
+/* ---- writing ---- */
+
+static const struct {
+	int (*make)(struct sheet *t, const struct diff *d, struct err *err);
+} tables[] = {
+	{ diff_parts }, { diff_families }, { diff_code }, { diff_rows }, { diff_levels },
+};
+
+static int print_table(int (*make)(struct sheet *, const struct diff *, struct err *),
+		       const struct diff *d, struct err *err)
+{
+	struct sheet t = { .name = "" };
+	int rc = make(&t, d, err);
+	if (rc == 0 && sheet_rows(&t)) {
+		rc = sheet_print(stdout, &t, DIFF_COLUMNS, err);
+		putchar('\n');
+	}
+	sheet_release(&t);
+	return rc;
+}
+
+static uint64_t part_sum(const struct diff_side *s)
+{
+	return profile_total(s->p, PROFILE_ROOT, 0) / s->divisor;
+}
+
+static uint64_t device_sum(const struct diff_side *s)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < s->work.item_count; i++)
+		sum += s->work.items[i].ns;
+	return sum / s->divisor;
+}
+
+static void add_change(struct strbuf *out, const char *what, uint64_t base, uint64_t now)
+{
+	strbuf_printf(out, "%s ", what);
+	text_duration(out, base);
+	strbuf_puts(out, " -> ");
+	text_duration(out, now);
+	if (base)
+		strbuf_printf(out, " (%+.1f %%)",
+			      100 * ((double)now - (double)base) / (double)base);
+}
+
+static int print_verdict(const struct diff *d, struct err *err)
+{
+	const struct diff_side *b = &d->sides[0], *n = &d->sides[1];
+	struct strbuf text = { 0 };
+	struct diff_change c;
+
+	if (diff_step_change(d, &c) < 0)
+		return err_set(err, -ENOMEM, "cannot compare");
+	if (diff_is_none(d)) {
+		puts("No difference.\n");
+		return 0;
+	}
+	add_change(&text, d->is_per_step ? "step" : "time", part_sum(b), part_sum(n));
+	add_change(&text, ", device work", device_sum(b), device_sum(n));
+	if (!c.is_known)
+		strbuf_printf(&text,
+			      "\nThe spread of steps is not known: it takes %d on both sides.",
+			      DIFF_STEPS_MIN);
+	else
+		strbuf_printf(&text, "\nStep by step %+.1f %%, %s the spread of the steps.",
+			      c.percent, c.is_certain ? "beyond" : "within");
+	int rc = strbuf_finish(&text);
+	if (!rc)
+		printf("%s\n\n", strbuf_text(&text));
+	strbuf_release(&text);
+	return rc < 0 ? err_set(err, rc, "cannot compare") : 0;
+}
+
+/* The facts and the warning come before any number. */
+static int write_text(const struct diff *d, struct err *err)
+{
+	struct sheet t = { .name = "" };
+	size_t differing = 0;
+
+	int rc = diff_header(&t, d, err);
+	if (rc == 0)
+		rc = sheet_print(stdout, &t, DIFF_COLUMNS, err);
+	for (size_t row = 1; rc == 0 && row < sheet_rows(&t); row++) {
+		const struct sheet_cell *cell = &t.cells.data[(row + 1) * t.column_count - 1];
+		differing += *strtab_text(&t.texts, cell->text) != 0;
+	}
+	sheet_release(&t);
+	if (rc == 0 && differing)
+		printf("Not the same conditions: %zu of these differ.\n", differing);
+	putchar('\n');
+	rc = rc ? rc : print_verdict(d, err);
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0 && !diff_is_none(d); i++)
+		rc = print_table(tables[i].make, d, err);
+	return rc;
+}
+
+static int json_table(struct json *j,
+		      int (*make)(struct sheet *, const struct diff *, struct err *),
+		      const struct diff *d, struct err *err)
+{
+	struct sheet t = { .name = "" };
+	int rc = make(&t, d, err);
+	if (rc == 0) {
+		json_key(j, t.name);
+		sheet_json(j, &t);
+	}
+	sheet_release(&t);
+	return rc;
+}
+
+static int write_json(const struct diff *d, struct err *err)
+{
+	CLEANUP(json_free) struct json *j = NULL;
+	struct diff_change c;
+
+	if (json_new(&j, stdout) < 0 || diff_step_change(d, &c) < 0)
+		return err_set(err, -ENOMEM, "cannot write JSON");
+	json_object(j);
+	json_key(j, "format");
+	json_text(j, "accel-prof diff 1");
+	json_key(j, "per_step");
+	json_bool(j, d->is_per_step);
+	json_key(j, "same");
+	json_bool(j, diff_is_none(d));
+	json_key(j, "step_ns");
+	json_array(j);
+	json_number(j, part_sum(&d->sides[0]));
+	json_number(j, part_sum(&d->sides[1]));
+	json_array_end(j);
+	json_key(j, "device_ns");
+	json_array(j);
+	json_number(j, device_sum(&d->sides[0]));
+	json_number(j, device_sum(&d->sides[1]));
+	json_array_end(j);
+	json_key(j, "step_is_certain");
+	c.is_known ? json_bool(j, c.is_certain) : json_null(j);
+	int rc = json_table(j, diff_header, d, err);
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0; i++)
+		rc = json_table(j, tables[i].make, d, err);
+	json_object_end(j);
+	return rc < 0 ? rc : json_finish(j, err);
+}
+
+/* Each condition's line goes to stderr; the worst is the exit status. */
+static int check_gates(const struct diff_options *opt, int *ret_status, struct err *err)
+{
+	for (size_t i = 0; i < opt->gate_count; i++) {
+		struct strbuf text = { 0 };
+		enum diff_verdict verdict;
+		int rc = diff_gate_check(&opt->diff, &opt->gates[i], &verdict, &text, err);
+		if (rc == 0)
+			(void)tell("%s", strbuf_text(&text));
+		strbuf_release(&text);
+		if (rc < 0)
+			return rc;
+		if (verdict == DIFF_FAILS)
+			*ret_status = DIFF_EXIT_FAILS;
+		else if (verdict == DIFF_CANNOT_TELL && *ret_status != DIFF_EXIT_FAILS)
+			*ret_status = DIFF_EXIT_CANNOT_TELL;
+	}
+	return 0;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "BASE NEW",
+		.doc = "Show what changed between two captures, and whether it is more than noise.",
+	};
+	struct diff_options opt = { .diff = { .noise = DIFF_NOISE, .limit = DIFF_ROWS } };
+	int status = CMD_OK;
+	struct err err;
+
+	options_parse(&argp, argc, argv, &opt);
+	int rc = diff_open(&opt, &err);
+	if (rc == 0)
+		rc = opt.is_json ? write_json(&opt.diff, &err) : write_text(&opt.diff, &err);
+	if (rc == 0)
+		rc = check_gates(&opt, &status, &err);
+	if (rc < 0)
+		status = tell_error(&err);
+	match_release(&opt.diff.match);
+	for (int side = 0; side < MATCH_SIDES; side++)
+		status = side_close(&opt.diff.sides[side], status);
+	return status;
+}

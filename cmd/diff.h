@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of `diff` share: two captures, read, and what is made of both. */
+#pragma once
+
+#include "analyze/match.h"
+#include "analyze/summary.h"
+#include "analyze/work.h"
+#include "cmd/input.h"
+#include "export/sheet.h"
+
+struct diff_side {
+	struct input *in;
+	struct analysis *a;
+	struct analysis_summary s;
+	struct work work;
+	struct profile *p; /* wall, or device-time where there is no timeline */
+	uint64_t divisor;  /* steps and devices that times are divided by */
+};
+
+struct diff {
+	struct diff_side sides[MATCH_SIDES];
+	struct match match;
+	struct analysis_filter filter;
+	bool is_per_step;
+	double noise; /* changes of a smaller share are none */
+	size_t limit;
+};
+
+/* ---- diff_tables.c ---- */
+
+/* How comparable the two are: facts of both, and whether they differ. */
+int diff_header(struct sheet *t, const struct diff *d, struct err *err);
+/* The time of a step and its parts, which add up to it. */
+int diff_parts(struct sheet *t, const struct diff *d, struct err *err);
+/* Device work by kernel family, and everything by code; each adds up as well. */
+int diff_families(struct sheet *t, const struct diff *d, struct err *err);
+int diff_code(struct sheet *t, const struct diff *d, struct err *err);
+/* What changed, op by op; and by what it was found in both. */
+int diff_rows(struct sheet *t, const struct diff *d, struct err *err);
+int diff_levels(struct sheet *t, const struct diff *d, struct err *err);
+/* Nothing is different in any of them. */
+bool diff_is_none(const struct diff *d);
+
+/* ---- diff_spread.c ---- */
+
+/* Fewer steps tell nothing about their spread. */
+#define DIFF_STEPS_MIN 5
+
+struct diff_change {
+	double base, now; /* means of the steps, ns */
+	double percent;
+	bool is_known;   /* enough steps on both sides */
+	bool is_certain; /* beyond the spread of the steps */
+};
+
+/* Of values by step of each side; @counts of them. */
+struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
+			       const size_t counts[MATCH_SIDES]);
+/* The same for the items of a row of `match`. 0 or -ENOMEM. */
+int diff_row_change(const struct diff *d, uint32_t row, struct diff_change *ret);
+/* The step's own time. */
+int diff_step_change(const struct diff *d, struct diff_change *ret);
+
+/* "kernel gemm* > +5%", "step > +3%", "idle > +10%", "module encoder* > +5%". */
+struct diff_gate {
+	char subject[16];
+	char pattern[256];
+	bool is_less;
+	double percent;
+};
+/* -EINVAL with a text. */
+int diff_gate_parse(const char *text, struct diff_gate *ret, struct err *err);
+
+enum diff_verdict {
+	DIFF_PASSES,
+	DIFF_FAILS,
+	DIFF_CANNOT_TELL
+};
+/* One line about it in @text. 0 or a negative errno. */
+int diff_gate_check(const struct diff *d, const struct diff_gate *gate, enum diff_verdict *ret,
+		    struct strbuf *text, struct err *err);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/work.h"
+
+#include "analyze/filter.h"
+#include "analyze/paths.h"
+
+#include <errno.h>
+
+struct adding {
+	struct analysis *a;
+	const struct filter *f;
+	struct work *w;
+	struct paths *paths;
+	struct hash items; /* (node, texts) -> item */
+	VEC(struct work_item) list;
+	uint64_t *covered_ns; /* by step: until when it is known to be busy */
+};
+
+void work_release(struct work *w)
+{
+	profile_free(w->p);
+	free(w->items);
+	free(w->steps);
+	free(w->op_items);
+	free(w->op_steps);
+	free(w->op_ns);
+	*w = (struct work){ .p = NULL };
+}
+
+/* The value of @key in "key=value;...", where values hold no ';'. */
+static struct span metadata_value(const char *text, const char *key)
+{
+	size_t size = strlen(key);
+	for (const char *p = text; *p;) {
+		size_t len = strcspn(p, ";");
+		if (len > size && p[size] == '=' && !strncmp(p, key, size))
+			return span_of(p + size + 1, len - size - 1);
+		p += len + (p[len] == ';');
+	}
+	return span_of("", 0);
+}
+
+/* A text that lives as long as the profile: that of a frame which is on no node. */
+static int keep_text(struct adding *x, struct span text, const char **ret)
+{
+	uint32_t frame;
+	CLEANUP_FREE char *copy = strndup((const char *)text.data, text.size);
+	if (!copy || profile_frame(x->w->p, &(struct frame){ .kind = FRAME_SCOPE, .name = copy },
+				   &frame) < 0)
+		return -ENOMEM;
+	*ret = profile_frame_get(x->w->p, frame).name;
+	return 0;
+}
+
+static int find_item(struct adding *x, uint32_t node, const struct launch *l, uint32_t *ret)
+{
+	uint32_t metadata = 0;
+	if (l) {
+		const struct launch_detail *d =
+			(const void *)strtab_get(&x->a->detail_blobs, l->detail).data;
+		metadata = d->metadata;
+	}
+	uint64_t key = hash_pair(node, metadata);
+	const uint64_t *known = hash_get(&x->items, key);
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	const char *text = metadata ? analysis_text(x->a, metadata) : "";
+	struct work_item item = { .node = node };
+	if (keep_text(x, metadata_value(text, "op"), &item.op) < 0 ||
+	    keep_text(x, metadata_value(text, "dims"), &item.dims) < 0 ||
+	    hash_set(&x->items, key, x->list.len) < 0 || vec_push(&x->list, item) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)(x->list.len - 1);
+	return 0;
+}
+
+/* The step of @process at a moment, + 1; steps are in order of their beginning. */
+static uint32_t find_step(const struct analysis *a, uint32_t process, uint64_t time_ns)
+{
+	size_t low = 0, high = a->steps.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (a->steps.data[middle].begin_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Those of other ranks lie between; a rank has few of them open at a time. */
+	for (size_t i = low, tries = 0; i-- > 0 && tries < 1024; tries++) {
+		const struct step *s = &a->steps.data[i];
+		if ((!process || !s->process || s->process == process) && s->end_ns > time_ns)
+			return (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* Work comes in order of its beginning, so that what is covered of a step only grows. */
+static void cover(struct adding *x, uint32_t step, const struct op *op)
+{
+	const struct step *s = &x->a->steps.data[step];
+	uint64_t from = op->start_ns, to = op->end_ns < s->end_ns ? op->end_ns : s->end_ns;
+	if (from < x->covered_ns[step])
+		from = x->covered_ns[step];
+	if (to <= from)
+		return;
+	x->w->steps[step].busy_ns += to - from;
+	x->covered_ns[step] = to;
+}
+
+static int add_op(struct adding *x, size_t i)
+{
+	const struct op *op = &x->a->ops.data[i];
+	uint32_t site, node, item;
+	if (!x->f->device_passes[op->device] || !x->f->name_passes[op->name] ||
+	    !filter_time(x->f, op->start_ns))
+		return 0;
+	if (analysis_op_site(x->a, op, &site) < 0)
+		return -ENOMEM;
+	if (!filter_site(x->f, &x->a->sites.data[site]))
+		return 0;
+	if (paths_kernel(x->paths, site, op->name, &node) < 0 ||
+	    find_item(x, node, analysis_op_launch(x->a, op), &item) < 0)
+		return -ENOMEM;
+	x->list.data[item].ns += op->end_ns - op->start_ns;
+	x->list.data[item].count += op->count ? op->count : 1;
+	uint32_t step = find_step(x->a, analysis_op_process(x->a, op), op->start_ns);
+	x->w->op_items[i] = item + 1;
+	x->w->op_steps[i] = step;
+	x->w->op_ns[i] = op->end_ns - op->start_ns;
+	if (step)
+		cover(x, step - 1, op);
+	return 0;
+}
+
+static int add_all(struct adding *x, const struct analysis *a, struct work *w)
+{
+	w->op_count = a->ops.len;
+	w->step_count = a->has_timeline ? a->steps.len : 0;
+	w->op_items = calloc(w->op_count + 1, sizeof(*w->op_items));
+	w->op_steps = calloc(w->op_count + 1, sizeof(*w->op_steps));
+	w->op_ns = calloc(w->op_count + 1, sizeof(*w->op_ns));
+	w->steps = calloc(a->steps.len + 1, sizeof(*w->steps));
+	x->covered_ns = calloc(a->steps.len + 1, sizeof(*x->covered_ns));
+	if (!w->op_items || !w->op_steps || !w->op_ns || !w->steps || !x->covered_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->steps.len; i++)
+		w->steps[i].ns = a->steps.data[i].end_ns - a->steps.data[i].begin_ns;
+	for (size_t i = 0; i < a->ops.len; i++) {
+		if (add_op(x, i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int analysis_work(struct analysis *a, const struct analysis_filter *filter, struct work *ret,
+		  struct err *err)
+{
+	struct filter f = { 0 };
+	struct adding x = { .a = a, .f = &f, .w = ret };
+
+	*ret = (struct work){ .p = NULL };
+	int rc = filter_init(&f, a, filter, err);
+	if (rc < 0)
+		return rc;
+	rc = profile_new(&ret->p);
+	rc = rc ? rc : paths_new(&x.paths, a, ret->p, false);
+	rc = rc ? rc : add_all(&x, a, ret);
+	ret->items = x.list.data;
+	ret->item_count = x.list.len;
+	paths_free(x.paths);
+	hash_release(&x.items);
+	free(x.covered_ns);
+	filter_release(&f);
+	return rc < 0 ? err_set(err, rc, "cannot add up the device work") : 0;
+}
+
+void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret)
+{
+	memset(ret, 0, w->step_count * sizeof(*ret));
+	for (size_t i = 0; i < w->op_count; i++) {
+		uint32_t item = w->op_items[i], step = w->op_steps[i];
+		if (item && step && step <= w->step_count && is_meant[item - 1])
+			ret[step - 1] += w->op_ns[i];
+	}
+}

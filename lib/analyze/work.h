@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device work, added up by what asked for it, and step by step: what comparisons are made of.
+ * Knows one capture.
+ */
+#pragma once
+
+#include "analyze/analyze.h"
+#include "profile/profile.h"
+
+struct work_item {
+	uint32_t node;         /* of the kernel in `p` */
+	const char *op, *dims; /* "aten::mm", "[[8,16],[16,4]]"; "" when not known; borrowed */
+	uint64_t ns, count;
+};
+
+struct work_step {
+	uint64_t ns, busy_ns; /* busy: some device of the process worked */
+};
+
+struct work {
+	struct profile *p;
+	struct work_item *items;
+	size_t item_count;
+	struct work_step *steps;
+	size_t step_count;
+	/* By piece of work: number of its item and step, + 1; 0: left out by the filter, outside. */
+	uint32_t *op_items, *op_steps;
+	uint64_t *op_ns;
+	size_t op_count;
+};
+
+/* Release it whatever is returned. -EINVAL for a bad filter, -ENOMEM. */
+int analysis_work(struct analysis *a, const struct analysis_filter *filter, struct work *ret,
+		  struct err *err);
+void work_release(struct work *w);
+DEFINE_CLEANUP_EMBEDDED(work_release, struct work)
+
+/* The time of the items that are meant (one byte each), by step. */
+void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret);

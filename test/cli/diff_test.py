@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""accel-prof diff: comparability first, parts that add up, what is matched by what, and no alarm
+without a change."""
+import json
+import os
+import random
+import tempfile
+import unittest
+
+from command import SOURCE_DIR, run
+
+TRACES = os.path.join(SOURCE_DIR, '..', 'shared', 'traces', 'torch')
+KERNELS = ('gemm_tile', 'softmax', 'layer_norm', 'copy_kernel')
+
+
+def span(category, name, start, duration, **args):
+    place = {'kernel': (0, 7)}.get(category, (10, 10))
+    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
+            'ts': round(start, 3), 'dur': round(duration, 3), 'args': args}
+
+
+def training(seed, steps, slower=None, noise=0.01, line=9, **other):
+    """A loop whose device works all the time but for a pause; each duration has its own noise."""
+    dice = random.Random(seed)
+    now, number, events = 1000.0, 0, []
+    for step in range(steps):
+        begin = now
+        now += 20
+        for kernel in KERNELS:
+            for _ in range(5):
+                number += 1
+                length = 100 * (1 + dice.gauss(0, noise))
+                length *= (slower or {}).get(kernel, 1)
+                events.append(span('cpu_op', f'aten::{kernel}', now - 8, 6,
+                                   **{'External id': number, 'Input Dims': [[8, 16]]}))
+                events.append(span('cuda_runtime', 'cudaLaunchKernel', now - 6, 3, correlation=number))
+                events.append(span('kernel', kernel, now, length, correlation=number, device=0,
+                                   stream=7))
+                now += length + 10 * (1 + dice.gauss(0, noise))
+        events.append(span('python_function', f'train.py({line}): step', begin, now - begin,
+                           **{'Python id': step + 1}))
+        events.append(span('user_annotation', f'ProfilerStep#{step}', begin, now - begin))
+    return json.dumps({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'Test GPU'}],
+                       'traceEvents': events, **other})
+
+
+class Compared(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.count = 0
+
+    def file(self, text):
+        self.count += 1
+        path = os.path.join(self.folder, f'{self.count}.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        return path
+
+    def compare(self, base, new, *args):
+        done = run('diff', '--json', '--limit', '1000', *args, base, new)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        result = json.loads(done.stdout)
+        self.check_sums(result)
+        return result
+
+    def check_sums(self, result):
+        """Each table's rows add up to its total, and so do the changes."""
+        for name in ('parts', 'families', 'code'):
+            *rows, total = result[name]
+            for key in ('base_ns', 'new_ns', 'change_ns'):
+                self.assertEqual(sum(row[key] for row in rows), total[key], (name, key))
+            for row in result[name]:
+                self.assertEqual(row['new_ns'] - row['base_ns'], row['change_ns'])
+        busy = [sum(row[key] for row in result['parts'] if row['what'].startswith('busy'))
+                for key in ('base_ns', 'new_ns')]
+        families = result['families'][-1]
+        for ours, theirs in zip(busy, (families['base_ns'], families['new_ns'])):
+            self.assertLessEqual(abs(ours - theirs), 1) # each is rounded by itself
+        self.assertEqual([result['parts'][-1][key] for key in ('base_ns', 'new_ns')],
+                         result['step_ns'])
+        self.assertEqual([result['code'][-1][key] for key in ('base_ns', 'new_ns')],
+                         result['step_ns'])
+        for side in ('base_share', 'new_share'):
+            self.assertAlmostEqual(sum(row[side] for row in result['matched']), 1)
+
+    def alarms(self, result):
+        found = [row['what'] for row in result['changes'] if row['spread'] == 'beyond spread']
+        return found + ['step'] * bool(result['step_is_certain'])
+
+
+class Diff(Compared):
+    def test_with_itself(self):
+        path = self.file(training(1, 6))
+        result = self.compare(path, path)
+        self.assertTrue(result['same'])
+        self.assertEqual(self.alarms(result), [])
+        self.assertEqual(result['changes'], [])
+        self.assertEqual([row['by'] for row in result['matched']], ['path + op + shape'])
+        done = run('diff', path, path)
+        self.assertIn('\nNo difference.\n', done.stdout)
+        self.assertNotIn('Not the same conditions', done.stdout)
+
+    def test_by_hand(self):
+        """Without noise: gemm takes 10 of 100 us more, five times in each of 2 steps."""
+        base = self.file(training(1, 2, noise=0))
+        new = self.file(training(1, 2, {'gemm_tile': 1.1}, noise=0, line=12))
+        result = self.compare(base, new)
+        self.assertFalse(result['same'])
+        self.assertEqual(result['step_ns'], [2220000, 2270000])
+        self.assertEqual(result['device_ns'], [2000000, 2050000])
+        parts = {row['what']: row['change_ns'] for row in result['parts']}
+        self.assertEqual(parts['busy: kernels'], 50000)
+        self.assertEqual(parts['total'], 50000)
+        change, = result['changes']
+        self.assertEqual(change['what'], 'aten::gemm_tile [[8,16]]')
+        self.assertEqual((change['base_ns'], change['new_ns']), (500000, 550000))
+        self.assertEqual((change['matched'], change['percent']), ('path + op + shape', '+10.0 %'))
+        self.assertEqual(change['spread'], '') # two steps tell nothing
+        self.assertIsNone(result['step_is_certain'])
+        code = {row['what']: row['change_ns'] for row in result['code']}
+        self.assertEqual(code['py::step (train.py)'], 50000)
+        twice = self.compare(base, new, '--absolute')
+        self.assertEqual(twice['step_ns'], [4440000, 4540000])
+
+    def test_new_and_gone(self):
+        base = self.file(training(1, 5, noise=0))
+        new = self.file(training(1, 5, noise=0).replace('softmax', 'flash'))
+        changes = {row['what']: row for row in self.compare(base, new)['changes']}
+        self.assertEqual({what: row['percent'] for what, row in changes.items()},
+                         {'aten::softmax [[8,16]]': 'gone', 'aten::flash [[8,16]]': 'new'})
+        self.assertEqual({row['matched'] for row in changes.values()}, {'nothing'})
+
+    def test_op_without_its_path(self):
+        base = self.file(training(1, 5, noise=0))
+        new = self.file(training(1, 5, noise=0).replace('train.py', 'other.py'))
+        self.assertEqual([row['by'] for row in self.compare(base, new)['matched']], ['op + shape'])
+
+    def test_planted_regressions(self):
+        for percent in (3, 5, 10):
+            with self.subTest(percent=percent):
+                base = self.file(training(100 + percent, 20))
+                new = self.file(training(200 + percent, 20, {'layer_norm': 1 + percent / 100}))
+                result = self.compare(base, new)
+                self.assertIn('aten::layer_norm [[8,16]]', self.alarms(result))
+                self.assertEqual(result['changes'][0]['what'], 'aten::layer_norm [[8,16]]')
+
+    def test_equal_pairs_raise_no_alarm(self):
+        wrong = 0
+        for pair in range(40):
+            result = self.compare(self.file(training(1000 + pair, 20)),
+                                  self.file(training(2000 + pair, 20)))
+            wrong += bool(self.alarms(result))
+        self.assertLessEqual(wrong, 1)
+
+    def gate(self, base, new, *conditions):
+        done = run('diff', *[word for c in conditions for word in ('--fail-on', c)], base, new)
+        return done.returncode, done.stderr
+
+    def test_fail_on(self):
+        base, new = self.file(training(1, 8)), self.file(training(2, 8, {'gemm_tile': 1.1}))
+        status, text = self.gate(base, new, 'kernel gemm* > +5%')
+        self.assertEqual(status, 3)
+        self.assertRegex(text, r'^accel-prof: kernel gemm\*: \+(9|10)\.\d %, beyond the limit of \+5 %\n$')
+        for conditions, status in [(['kernel gemm* > +20%'], 0), (['kernel soft* > 5 %'], 0),
+                                   (['step>+1%'], 3), (['step > +5%'], 0), (['idle > +5%'], 0),
+                                   (['step > +5%', 'kernel gemm* > +5%'], 3),
+                                   (['kernel gemm* < +20%'], 3),
+                                   (['kernel none > +5%'], 4),
+                                   (['kernel none > +5%', 'kernel gemm* > +5%'], 3)]:
+            self.assertEqual(self.gate(base, new, *conditions)[0], status, conditions)
+        self.assertEqual(self.gate(new, base, 'kernel gemm* < -5%')[0], 3)
+
+    def test_fail_on_module(self):
+        def nested(text):
+            events = json.loads(text)
+            steps = [e for e in events['traceEvents'] if e['name'].startswith('ProfilerStep')]
+            for step in steps:
+                events['traceEvents'].append({**step, 'name': 'encoder', 'ts': step['ts'] + 1,
+                                              'dur': step['dur'] - 2})
+            return json.dumps(events)
+        base = self.file(nested(training(1, 8)))
+        new = self.file(nested(training(2, 8, {k: 1.1 for k in KERNELS})))
+        self.assertEqual(self.gate(base, new, 'module enc* > +5%')[0], 3)
+        self.assertEqual(self.gate(base, new, 'module dec* > +5%')[0], 4)
+
+    def test_cannot_tell(self):
+        status, text = self.gate(self.file(training(1, 4)), self.file(training(2, 9)), 'step > +1%')
+        self.assertEqual(status, 4)
+        self.assertIn('step: cannot tell: it takes 5 steps on both sides, there are 4 and 9', text)
+        base = self.file(training(1, 5, noise=0.4))
+        new = self.file(training(7, 5, {'gemm_tile': 1.05}, noise=0.4))
+        changed = self.gate(base, new, 'kernel gemm* > -50%')
+        self.assertEqual(changed[0], 4)
+        self.assertIn('is within the spread of the steps', changed[1])
+
+    def test_conditions_are_said_first(self):
+        base = self.file(training(1, 5, distributedInfo={'rank': 3, 'world_size': 8}))
+        new = self.file(training(1, 5, distributedInfo={'rank': 1, 'world_size': 2},
+                                 deviceProperties=[{'id': 0, 'name': 'Other GPU'}]))
+        result = self.compare(base, new)
+        differs = {row['what'] for row in result['compared'] if row['differs']}
+        self.assertEqual(differs, {'device', 'ranks', 'rank'})
+        changed = self.file(training(1, 5, {'softmax': 1.2}))
+        text = run('diff', base, changed).stdout
+        self.assertLess(text.index('Not the same conditions: 2 of these differ'),
+                        text.index('\nstep '))
+
+    def test_mistakes(self):
+        path = self.file(training(1, 2))
+        for args, status, text in [
+                ([path], 129, 'two files are compared'),
+                ([path, path, path], 129, 'more than two files'),
+                ([path, path, '--fail-on', 'speed > 5%'], 129, "cannot understand 'speed > 5%'"),
+                ([path, path, '--fail-on', 'kernel > 5%'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'step x > 5%'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'step > 5'], 129, 'it is like'),
+                ([path, path, '--noise', '-1'], 129, 'the noise is'),
+                ([path, path, '--limit', '0'], 129, 'the limit is'),
+                ([path, path + 'x'], 1, 'No such file'),
+                ([path, path, '--kernel', 'none'], 1, 'has no device time to compare')]:
+            done = run('diff', *args)
+            self.assertEqual((done.returncode, done.stdout), (status, ''), args)
+            self.assertIn(text, done.stderr)
+
+
+class RealTraces(Compared):
+    """Facts that were found in the traces by other means."""
+
+    def trace(self, name):
+        path = os.path.join(TRACES, name + '.json.gz')
+        if not os.path.exists(path):
+            self.skipTest(f'{path} is missing')
+        return path
+
+    def test_h100_to_mi300(self):
+        result = self.compare(self.trace('h100_bert_small'), self.trace('mi300_bert_small'))
+        base, new = result['device_ns']
+        self.assertEqual(f'{100 * (new - base) / base:+.0f}', '+26')
+        base, new = result['step_ns']
+        self.assertEqual(f'{100 * (new - base) / base:+.1f}', '-9.5')
+        by_op = [row for row in result['matched'] if row['by'] in ('path + op + shape', 'op + shape')]
+        self.assertGreaterEqual(sum(row['base_share'] for row in by_op), 0.95)
+        self.assertGreaterEqual(sum(row['new_share'] for row in by_op), 0.95)
+        self.assertEqual(len(result['changes']), 16)
+        text = run('diff', self.trace('h100_bert_small'), self.trace('mi300_bert_small')).stdout
+        self.assertIn('(-9.5 %), device work 309 us -> 391 us (+26.3 %)', text)
+
+    def test_machines_that_differ(self):
+        paths = self.trace('diff_control'), self.trace('diff_test')
+        text = run('diff', *paths).stdout
+        head = text[:text.index('Not the same conditions')]
+        for line in ('A100-PG509-200', 'Tesla V100-SXM2-16GB'):
+            self.assertIn(line, head)
+        ranks, = [line.split() for line in head.splitlines() if line.startswith('ranks')]
+        self.assertEqual(ranks, ['ranks', '8', '2', 'differs'])
+        self.compare(*paths)
+
+    def test_each_with_itself(self):
+        for name in ('h100_bert_small', 'diff_test', 'b200_vllm_eager', 'mi210_gpu_only'):
+            with self.subTest(trace=name):
+                self.assertTrue(self.compare(self.trace(name), self.trace(name))['same'])
+
+
+if __name__ == '__main__':
+    unittest.main()
