@@ -147,11 +147,14 @@ void event_reset(struct event *e)
 	memset(e->block, 0, sizeof(e->block));
 }
 
+/* The year 2067: so that an end (start and duration) and any difference of two times fit 64 bits. */
+#define EVENT_TIME_MAX (INT64_MAX / 3)
+
 static void event_set_time(struct event *e, enum event_key key, struct span value)
 {
 	int64_t ns;
 
-	if (decimal_us(value, &ns) < 0) {
+	if (decimal_us(value, &ns) < 0 || ns > EVENT_TIME_MAX || ns < -EVENT_TIME_MAX) {
 		e->has_bad_time = true;
 		return;
 	}

@@ -201,9 +201,9 @@ static void take_times(struct rocprof *r, int64_t *ret_start_ns, int64_t *ret_en
 {
 	uint64_t start = r->numbers[VALUE_START], end = r->numbers[VALUE_END];
 
-	if (start > INT64_MAX || end > INT64_MAX || end < start) {
+	if (start > INT64_MAX / 2 || end > INT64_MAX / 2 || end < start) {
 		r->trace.bad_times++;
-		start = start > INT64_MAX ? 0 : start;
+		start = start > INT64_MAX / 2 ? 0 : start;
 		end = start;
 	}
 	*ret_start_ns = (int64_t)start;

@@ -241,6 +241,8 @@ def malformed():
         ('no phase', '[' + good + ', {"name": "c"},' + other + ']', 2, 1, 0),
         ('no time', '[' + good + ', {"ph": "X", "name": "c"},' + other + ']', 2, 1, 0),
         ('time is a word', '[' + good + ', {"ph": "X", "ts": "soon"},' + other + ']', 2, 1, 0),
+        ('time beyond any clock', '[' + good + ',' + other + ', {"ph": "B", "ts": -9e15}, '
+         '{"ph": "E", "ts": 9e15}]', 2, 2, 0),
         ('args are a string', '[' + good + ',' + other.replace('{}', '"none"') + ']', 2, 0, 0),
         ('args are an array', '[' + good + ',' + other.replace('{}', '[1, [2]]') + ']', 2, 0, 0),
         ('huge integer', '[' + good + ',' +
