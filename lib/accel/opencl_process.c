@@ -83,6 +83,12 @@ int opencl_thread(struct opencl_process *p, uint32_t tid, struct opencl_thread *
 	return 0;
 }
 
+static bool starts_like_device(const char *text)
+{
+	return strncmp(text, "pthread-", 8) == 0 || strncmp(text, "cpu-", 4) == 0 ||
+	       strncmp(text, "basic-", 6) == 0;
+}
+
 /*
  * A CPU device of POCL is called after its driver and the processor ("pthread-skylake-avx512-AMD
  * EPYC", later "cpu-..."); the struct behind its handle has a pointer to that text.
@@ -91,20 +97,18 @@ static bool find_device_name(struct opencl *o, const struct opencl_process *p, u
 			     char *name)
 {
 	uint64_t words[DEVICE_SCAN_WORDS];
+	char text[DEVICE_NAME_MAX];
 
 	if (!handle || o->host.read(o->host.data, p->pid, handle, words, sizeof(words)) < 0)
 		return false;
 	name[0] = '\0';
 	for (size_t i = 0; i < DEVICE_SCAN_WORDS; i++) {
-		char text[DEVICE_NAME_MAX];
-		if (words[i] < 4096 ||
+		if (words[i] < 4096 || o->host.read(o->host.data, p->pid, words[i], text, 8) < 0 ||
+		    !starts_like_device(text) ||
 		    o->host.read(o->host.data, p->pid, words[i], text, sizeof(text)) < 0 ||
-		    !memchr(text, '\0', sizeof(text)))
+		    !memchr(text, '\0', sizeof(text)) || strlen(text) <= strlen(name))
 			continue;
-		if ((strncmp(text, "pthread-", 8) == 0 || strncmp(text, "cpu-", 4) == 0 ||
-		     strncmp(text, "basic-", 6) == 0) &&
-		    strlen(text) > strlen(name))
-			memcpy(name, text, sizeof(text));
+		memcpy(name, text, sizeof(text));
 	}
 	return name[0];
 }
