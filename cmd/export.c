@@ -257,9 +257,14 @@ static int export(struct analysis *a, const struct command_options *opt, const c
 		.version = "accel-prof " ACCEL_PROF_VERSION,
 		.metric = opt->metric ? opt->metric : analysis_default_metric(a),
 	};
+	struct analysis_profile_options tree = opt->profile;
+	if (opt->exporter->has_one_value) {
+		tree.metrics = &more.metric;
+		tree.metric_count = 1;
+	}
 	int rc = find_facts(&facts, a, opt, &more, err);
 	if (rc == 0 && opt->exporter->write)
-		rc = analysis_profile(a, &opt->profile, &p, err);
+		rc = analysis_profile(a, &tree, &p, err);
 	if (rc == 0 && p)
 		rc = check_metric(p, opt->metric, err);
 	if (rc == 0)

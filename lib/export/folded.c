@@ -115,5 +115,6 @@ static int folded_export(FILE *out, const struct profile *p, const struct export
 const struct exporter folded_exporter = {
 	.name = "folded",
 	.what = "Folded stacks of one metric, as flamegraph.pl reads them",
+	.has_one_value = true,
 	.write = folded_export,
 };

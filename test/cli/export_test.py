@@ -415,7 +415,8 @@ class Formats(unittest.TestCase):
         for args, status, text in [
                 ([], 129, 'which format? --format folded, pprof, speedscope'),
                 (['--format', 'png'], 129, "no format 'png': folded, pprof"),
-                (['--format', 'folded', '--metric', 'no'], 1, "nothing of 'no' to export"),
+                (['--format', 'folded', '--metric', 'no'], 1, "unknown metric 'no'"),
+                (['--format', 'json', '--metric', 'no'], 1, "nothing of 'no' to export"),
                 (['--format', 'pprof', '--pid', '99'], 1, 'nothing to export'),
                 (['--format', 'chrome', '--pid', 'x'], 1, 'pid')]:
             done = run('export', *args, self.trace)
