@@ -84,12 +84,13 @@ static uint8_t *stack_topics(struct analysis *a)
 	for (uint32_t i = 1; i < frame_count; i++) {
 		struct frame_ref ref = analysis_frame(a, i);
 		enum topic topic = ref_topic(a, &ref);
-		frames[i] = topic == TOPIC_COUNT ? 0 : (uint8_t)(1u << topic);
+		if (topic != TOPIC_COUNT)
+			frames[i] = (uint8_t)(1u << topic);
 	}
 	/* A caller's node comes before those that it called. */
 	for (uint32_t i = 1; i < node_count; i++) {
 		struct pair step = pairtab_get(&a->stack_nodes, i);
-		nodes[i] = nodes[step.first] | frames[step.second];
+		nodes[i] = (uint8_t)(nodes[step.first] | frames[step.second]);
 	}
 	for (size_t i = 0; i < a->stacks.len; i++)
 		sets[i] = nodes[a->stacks.data[i].leaf];
