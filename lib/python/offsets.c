@@ -264,8 +264,9 @@ int python_layout_parse(struct python_layout *ret, struct span bytes, struct err
 	if (l.code_name != l.code_filename + 8 || l.code_qualname != l.code_filename + 16 ||
 	    l.code_lines != l.code_filename + 24)
 		return err_set(err, -ENOTSUP, "_Py_DebugOffsets: code objects of another order");
-	/* Include/cpython/unicodeobject.h: `interned` before them has 2 bits, since 3.14 16. */
-	l.str_shift = version >> 16 >= 0x030e ? 16 : 2;
+	/* Include/cpython/unicodeobject.h: `interned` before them has 2 bits; in free-threaded builds
+	 * since 3.14 it is a char of its own. */
+	l.str_shift = version >> 16 >= 0x030e && is_free_threaded ? 8 : 2;
 	*ret = l;
 	return 0;
 }

@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -103,9 +104,11 @@ def read_truth(path):
 class Judge:
     """Is a stack one that the interpreter told of?"""
 
-    def __init__(self, chains):
+    def __init__(self, chains, workload=WORKLOAD):
         self.chains = chains
-        self.callers = {c[i:] for c in chains for i in range(len(c) + 1)}
+        self.workload = workload
+        self.callers = {c[i:] for c in chains for i in range(len(c))}
+        self.outermost = {c[-1][:2] for c in chains}
         with open(WORKLOAD, encoding='utf-8') as source:
             text = source.read().splitlines()
         self.burn_first = 1 + next(i for i, l in enumerate(text) if l.startswith('def burn'))
@@ -128,12 +131,18 @@ class Judge:
             name, file, line = python[burning]
             if tuple(python[burning + 1:]) not in self.chains:
                 return 'wrong callers'
-            if file != WORKLOAD or not self.burn_first <= line <= self.burn_last:
+            if file != self.workload or not self.burn_first <= line <= self.burn_last:
                 return 'wrong line'
             return 'burn'
         # Between two burns, in a library's function, or in one that is on its way to burn().
-        return 'way' if any(tuple(python[i:]) in self.callers for i in range(1, len(python) + 1)
-                            ) else 'unknown'
+        if len(python) == 1:
+            return 'way' if python[0][:2] in self.outermost else 'edge'
+        if any(tuple(python[i:]) in self.callers for i in range(1, len(python))):
+            return 'way'
+        # What the interpreter itself calls: import of site, finalisers at exit; and our imports.
+        if python[-1][:2] == ('<module>', self.workload) and python[-1][2] < self.burn_first:
+            return 'edge'
+        return 'unknown' if any(f[1] == self.workload for f in python) else 'edge'
 
 
 def explain(frames):
@@ -147,8 +156,8 @@ class Stacks(unittest.TestCase):
         self.data = os.path.join(self.folder, 'a.data')
         self.truth = os.path.join(self.folder, 'truth')
 
-    def judge(self, samples, title, least=99.9):
-        judge = Judge(read_truth(self.truth))
+    def judge(self, samples, title, least=99.9, workload=WORKLOAD):
+        judge = Judge(read_truth(self.truth), workload)
         verdicts = Counter()
         examples = {}
         for when, flags, thread, frames in samples:
@@ -158,16 +167,17 @@ class Stacks(unittest.TestCase):
                 verdict = 'early'
             verdicts[verdict] += 1
             examples.setdefault(verdict, (flags, frames))
-        right = verdicts['burn'] + verdicts['way'] + verdicts['native']
+        right = sum(verdicts[v] for v in ('burn', 'way', 'native', 'edge'))
         count = len(samples) - verdicts['early']
         share = 100.0 * right / count if count else 0
         print('%s: %d of %d stacks as expected, %.2f %%; %s' %
               (title, right, count, share, dict(verdicts)), flush=True)
         wrong = '\n'.join('%s, %s:\n    %s' % (v, f, explain(s)) for v, (f, s) in examples.items()
-                          if v not in ('burn', 'way', 'native', 'early'))
+                          if v not in ('burn', 'way', 'native', 'edge', 'early'))
         self.assertGreater(count, 100)
-        self.assertGreaterEqual(share, least, '\n' + wrong)
-        self.assertGreater(verdicts['burn'], 0.5 * count, verdicts)
+        # 99.9 %; of few samples, all but one.
+        self.assertLessEqual(count - right, max(1, (100 - least) / 100 * count), '\n' + wrong)
+        self.assertGreater(verdicts['burn'], 0.3 * count, verdicts)
 
     def test_each_version(self):
         for version, path in find_pythons():
@@ -222,6 +232,57 @@ class Stacks(unittest.TestCase):
             target.wait()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.judge(Capture(self.data).samples, 'renamed')
+
+    def test_other_root(self):
+        """Pythons of other systems, whose folders $PYTHON_ROOTS names: "ROOT/usr/bin/python3.14 ..."; each
+        runs in its own root, as in a container."""
+        paths = os.environ.get('PYTHON_ROOTS', '').split()
+        if not paths:
+            self.skipTest('$PYTHON_ROOTS is not set')
+        for path in paths:
+            with self.subTest(python=path):
+                root, inside = re.match(r'(.*?)(/usr/bin/.*)', path).groups()
+                folder = tempfile.mkdtemp(dir=os.path.join(root, 'tmp'))
+                self.addCleanup(shutil.rmtree, folder)
+                shutil.copy(WORKLOAD, folder)
+                self.truth = os.path.join(folder, 'truth')
+                there = '/' + os.path.relpath(folder, root)
+                workload = there + '/' + os.path.basename(WORKLOAD)
+                done = run('record', '-o', self.data, '-F', '499', '--', 'chroot', root, inside,
+                           workload, there + '/truth', SECONDS)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.judge(Capture(self.data).settled(), path, workload=workload)
+
+    def test_beside_pystack(self):
+        """A process that goes round in its innermost frame, then stands still: pystack's view and ours."""
+        pystack = os.environ.get('PYSTACK') or shutil.which('pystack')
+        if not pystack:
+            self.skipTest('no pystack (PyPI; set $PYSTACK)')
+        code = ('def leaf():\n while True: pass\n'
+                'def rec(d, f):\n return f() if d == 0 else rec(d - 1, f)\n'
+                'def gen():\n yield rec(5, leaf)\n'
+                'def main():\n return list(map(lambda x: next(gen()), [1]))\nmain()\n')
+        script = os.path.join(self.folder, 'round.py')
+        with open(script, 'w', encoding='utf-8') as out:
+            out.write(code)
+        for version, path in find_pythons():
+            with self.subTest(python=path):
+                with subprocess.Popen([path, script]) as target:
+                    time.sleep(1)
+                    run('record', '-o', self.data, '-p', str(target.pid), '--duration', '1')
+                    os.kill(target.pid, signal.SIGSTOP)
+                    theirs = subprocess.run([pystack, 'remote', str(target.pid)],
+                                            capture_output=True, text=True).stdout
+                    target.kill()
+                frames = [(n, f, int(l)) for f, l, n in
+                          re.findall(r'File "(.*)", line (\d+), in (\S+)', theirs)][::-1]
+                self.assertEqual(len(frames), 11, theirs)
+                samples = Capture(self.data).samples
+                self.assertTrue(samples)
+                for _, _, _, stack in samples:
+                    ours = [(f[1].split('.')[-1], f[2], f[3]) for f in stack if f[0] == 'py']
+                    self.assertEqual(ours[1:], frames[1:])
+                    self.assertEqual(ours[0][:2], frames[0][:2])
 
     def python_frames(self, frames, folder):
         return [(f[1], f[3]) for f in frames if f[0] == 'py' and f[2].startswith(folder)]
