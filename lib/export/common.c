@@ -68,3 +68,15 @@ int export_metric(const struct profile *p, const struct export_options *opt, str
 		return metric;
 	return known[0];
 }
+
+/* printf is what an output of millions of numbers would spend its time in. */
+void export_number(struct strbuf *out, uint64_t number, unsigned least_digits)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+	do {
+		digits[--i] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number || sizeof(digits) - i < least_digits);
+	strbuf_add(out, digits + i, sizeof(digits) - i);
+}

@@ -2,6 +2,7 @@
 /* The formats, one file each, and what they share; private to this module. */
 #pragma once
 
+#include "base/strbuf.h"
 #include "export/exporter.h"
 
 extern const struct exporter folded_exporter, pprof_exporter, speedscope_exporter, chrome_exporter,
@@ -19,3 +20,6 @@ const char *export_python_name(const char *name, size_t *ret_size);
 int export_metrics(const struct profile *p, int ret[PROFILE_METRICS_MAX]);
 /* The one to show first: opt->metric, else the first with a value; -ENODATA with a text. */
 int export_metric(const struct profile *p, const struct export_options *opt, struct err *err);
+
+/* In decimal, with zeros in front where it has fewer digits. At most 20. */
+void export_number(struct strbuf *out, uint64_t number, unsigned least_digits);

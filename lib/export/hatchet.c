@@ -120,7 +120,9 @@ static void put_node(struct hatchet *x, uint32_t node)
 		if (!value && node != PROFILE_ROOT && !is_time)
 			continue;
 		put_key(x, x->metrics[i]);
-		strbuf_printf(&x->text, ":%" PRIu64 ",", value);
+		strbuf_putc(&x->text, ':');
+		export_number(&x->text, value, 1);
+		strbuf_putc(&x->text, ',');
 	}
 	if (x->text.len > before)
 		x->text.len--; /* the comma */

@@ -58,35 +58,23 @@ void trace_text_quote(struct trace_text *t, const char *text)
 	json_escape(&t->text, text);
 }
 
-/* printf is what a trace of millions of events would spend its time in. */
-static void put_number(struct strbuf *out, uint64_t number, unsigned least_digits)
-{
-	char digits[20];
-	size_t i = sizeof(digits);
-	do {
-		digits[--i] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number || sizeof(digits) - i < least_digits);
-	strbuf_add(out, digits + i, sizeof(digits) - i);
-}
-
 void trace_text_begin(struct trace_text *t, char phase, uint64_t pid, uint64_t tid)
 {
 	strbuf_puts(&t->text, t->has_events ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
 	t->has_events = true;
 	strbuf_putc(&t->text, phase);
 	strbuf_puts(&t->text, "\",\"pid\":");
-	put_number(&t->text, pid, 1);
+	export_number(&t->text, pid, 1);
 	strbuf_puts(&t->text, ",\"tid\":");
-	put_number(&t->text, tid, 1);
+	export_number(&t->text, tid, 1);
 }
 
 static void put_us(struct trace_text *t, const char *key, uint64_t ns)
 {
 	strbuf_puts(&t->text, key);
-	put_number(&t->text, ns / 1000, 1);
+	export_number(&t->text, ns / 1000, 1);
 	strbuf_putc(&t->text, '.');
-	put_number(&t->text, ns % 1000, 3);
+	export_number(&t->text, ns % 1000, 3);
 }
 
 void trace_text_time(struct trace_text *t, const char *key, uint64_t time_ns)

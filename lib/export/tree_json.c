@@ -9,7 +9,6 @@
 #include "export/json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 DEFINE_CLEANUP(json_free, struct json *)
@@ -163,23 +162,29 @@ static int csv_node(struct csv *c, FILE *out, const struct profile *p, uint32_t 
 	struct profile_node n = profile_node(p, node);
 	struct frame f = profile_frame_get(p, n.frame);
 
-	strbuf_printf(&c->line, "%" PRIu32 ",", node);
+	export_number(&c->line, node, 1);
+	strbuf_putc(&c->line, ',');
 	if (n.parent != PROFILE_NONE)
-		strbuf_printf(&c->line, "%" PRIu32, n.parent);
+		export_number(&c->line, n.parent, 1);
 	strbuf_putc(&c->line, ',');
 	csv_text(c, f.name);
-	strbuf_printf(&c->line, ",%s,", export_kind(f.kind));
+	strbuf_putc(&c->line, ',');
+	strbuf_puts(&c->line, export_kind(f.kind));
+	strbuf_putc(&c->line, ',');
 	csv_text(c, f.file);
 	strbuf_putc(&c->line, ',');
 	if (f.line)
-		strbuf_printf(&c->line, "%" PRIu32, f.line);
+		export_number(&c->line, f.line, 1);
 	strbuf_putc(&c->line, ',');
 	csv_text(c, f.module);
 	strbuf_putc(&c->line, ',');
 	csv_text(c, f.full);
-	for (int i = 0; i < count; i++)
-		strbuf_printf(&c->line, ",%" PRIu64 ",%" PRIu64, profile_self(p, node, metrics[i]),
-			      profile_total(p, node, metrics[i]));
+	for (int i = 0; i < count; i++) {
+		strbuf_putc(&c->line, ',');
+		export_number(&c->line, profile_self(p, node, metrics[i]), 1);
+		strbuf_putc(&c->line, ',');
+		export_number(&c->line, profile_total(p, node, metrics[i]), 1);
+	}
 	return csv_flush(c, out);
 }
 
