@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/next.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
 #include "cmd/verdict.h"
@@ -52,6 +53,8 @@ static const struct view_ops views[] = {
 	{ "lines", view_lines, { "device-samples" }, true },
 	{ "instructions", view_instructions, { "device-samples" }, true },
 	{ "stalls", view_stalls, { "device-samples" }, true },
+	{ "steps", view_steps, { NULL }, false },
+	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
 	{ "processes", view_processes, { NULL }, false },
 	{ "where", view_where, { NULL }, false },
 	{ "idle-host", view_idle_host, { "idle-host" }, false },
@@ -77,6 +80,7 @@ enum {
 	KEY_DEVICE,
 	KEY_KERNEL,
 	KEY_TIME,
+	KEY_STEP,
 	KEY_JSON,
 	KEY_CSV,
 	KEY_FULL,
@@ -86,8 +90,8 @@ enum {
 static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, code, functions, tree, lines, instructions, stalls, processes, "
-	  "where, idle-host or quality",
+	  "Show one table: kernels, code, functions, tree, steps, syncs, lines, instructions, "
+	  "stalls, processes, where, idle-host or quality",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
@@ -99,6 +103,7 @@ static const struct argp_option options[] = {
 	  "Only kernels and copies whose name matches", 0 },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "Only this time: seconds since the start, or shares as 10%-20%", 0 },
+	{ "step", KEY_STEP, "N[-M]|all", 0, "Only these steps, by their numbers", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Write JSON", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "Write the table as CSV", 0 },
@@ -133,6 +138,8 @@ static const char **text_option(struct report_options *opt, int key)
 		return &opt->filter.kernel;
 	case KEY_TIME:
 		return &opt->filter.time;
+	case KEY_STEP:
+		return &opt->filter.step;
 	default:
 		return NULL;
 	}
@@ -348,21 +355,24 @@ static bool has_any(const struct profile *p, const char *a, const char *b)
 	return profile_metric_find(p, a) >= 0 || profile_metric_find(p, b) >= 0;
 }
 
-static int add_page(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
+/* @after: what stands below the tables. */
+static int add_tables(struct strbuf *out, const struct view *v, unsigned width, size_t after,
+		      struct err *err)
 {
 	bool has_kernels = has_any(v->p, "launches", "device-time") ||
 			   has_any(v->p, "device-samples", "device-samples");
 	bool has_functions = has_any(v->p, "cpu-samples", "cpu-time");
-	size_t below = has_functions ? PAGE_FUNCTIONS_LINES + 1 : 0;
+	bool is_host = v->s->verdict == VERDICT_HOST || v->s->verdict == VERDICT_LAUNCH;
+	/* What the host does is in another table and in the hints then. */
+	has_functions &= !is_host || !after;
+	size_t below = (has_functions ? PAGE_FUNCTIONS_LINES + 1 : 0) + after;
 	struct view page = *v;
 	page.is_page = true;
 
-	verdict_lines(out, v, width);
-	trust_lines(out, v, width);
 	int rc = add_where(out, &page, width, err);
 	/* Where the host is what is waited for, its code is what matters; the kernels then stand
 	 * below without those who launched them. */
-	if (!rc && (v->s->verdict == VERDICT_HOST || v->s->verdict == VERDICT_LAUNCH)) {
+	if (!rc && is_host) {
 		page.sort = NULL;
 		page.without_callers = true;
 		rc = add_table(out, &page, "code", width,
@@ -375,9 +385,27 @@ static int add_page(struct strbuf *out, const struct view *v, unsigned width, st
 			       room_left(out, below + 1, PAGE_KERNELS_LINES), err);
 	if (has_kernels)
 		page.sort = NULL; /* it was for the first table */
-	if (!rc && has_functions)
+	bool has_room = count_lines(out) + 1 + PAGE_FUNCTIONS_LINES + after <= REPORT_LINES;
+	if (!rc && has_functions && has_room)
 		rc = add_table(out, &page, "functions", width,
-			       room_left(out, 1, PAGE_FUNCTIONS_LINES), err);
+			       room_left(out, 1 + after, PAGE_FUNCTIONS_LINES), err);
+	return rc;
+}
+
+static int add_page(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
+{
+	struct hints hints;
+	struct strbuf next = { 0 };
+	int rc = analysis_hints(v->a, v->p, v->s, v->filter, &hints, err);
+	if (rc < 0)
+		return rc;
+	next_lines(&next, &hints, width);
+	hints_release(&hints);
+	verdict_lines(out, v, width);
+	trust_lines(out, v, width);
+	rc = add_tables(out, v, width, count_lines(&next), err);
+	strbuf_add(out, next.data, next.len);
+	strbuf_release(&next);
 	return rc;
 }
 
@@ -439,8 +467,13 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 	json_object(j);
 	json_key(j, "format");
 	json_text(j, "accel-prof report 1");
-	if (!opt->view)
+	if (!opt->view) {
+		struct hints hints = { .count = 0 };
 		verdict_json(j, v->s);
+		rc = analysis_hints(v->a, v->p, v->s, v->filter, &hints, err);
+		next_json(j, &hints);
+		hints_release(&hints);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(views) && !rc; i++) {
 		struct view each = *v;
 		if (opt->view ? &views[i] != opt->view : views[i].has_places)
@@ -458,7 +491,7 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 
 /* The metrics that the views to be shown need and that have data. */
 struct wanted {
-	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX];
+	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX + 16]; /* and those of the hints */
 	size_t count;
 };
 
@@ -472,6 +505,13 @@ static void want(struct wanted *w, const struct analysis *a, const char *metric)
 		w->list[w->count++] = metric;
 }
 
+static void want_hints(struct wanted *w, const struct analysis *a)
+{
+	static const char *const metrics[] = HINT_METRICS;
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
+		want(w, a, metrics[i]);
+}
+
 static void want_views(struct wanted *w, const struct report_options *opt, const struct analysis *a)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
@@ -480,6 +520,8 @@ static void want_views(struct wanted *w, const struct report_options *opt, const
 		for (size_t k = 0; k < VIEW_METRICS_MAX && views[i].metrics[k]; k++)
 			want(w, a, views[i].metrics[k]);
 	}
+	if (!opt->view)
+		want_hints(w, a);
 	if (opt->view && opt->view->make == view_tree)
 		want(w, a, opt->sort ? opt->sort : analysis_default_metric(a));
 }

@@ -123,11 +123,13 @@ static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
 	strbuf_printf(out, "%s  ", verdict_title(s->verdict));
 	add_devices(out, s);
 	strbuf_printf(out, " busy %.1f %%", percent(busy, window));
-	if (s->is_window_of_steps && s->steps == 1) {
+	if (s->is_window_of_steps && s->steps == 1 && *s->step_name) {
 		strbuf_puts(out, " of ");
 		add_name(out, s->step_name);
-	} else if (s->is_window_of_steps)
-		strbuf_printf(out, " of %" PRIu64 " steps", s->steps);
+	} else if (s->is_window_of_steps) {
+		strbuf_puts(out, " of ");
+		add_plural(out, s->steps, "step");
+	}
 	strbuf_puts(out, ": ");
 	add_part_of(out, busy, window);
 	strbuf_putc(out, '\n');
@@ -185,6 +187,14 @@ static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
 			      percent(d->collective_ns, window), percent(kernels, window));
 		break;
 	case VERDICT_UNKNOWN:
+		if (s->graphs_unrecorded) {
+			strbuf_puts(out, "Idle time is not to be trusted: of ");
+			text_count(out, s->graphs_unrecorded);
+			strbuf_puts(out, " of ");
+			text_count(out, s->graphs);
+			strbuf_puts(out, " graph launches no work was recorded.");
+			break;
+		}
 		strbuf_printf(out, "For %.1f %% it is not known who launched the next work.",
 			      percent(d->ns[ACCOUNT_UNKNOWN], window));
 		break;
@@ -355,6 +365,15 @@ static void trust_device(struct trust *t, const struct analysis_summary *s, stru
 
 static void trust_window(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
+	strbuf_reset(text);
+	if (s->graphs_unrecorded) {
+		strbuf_puts(text, "idle unreliable: graph launches without work ");
+		text_count(text, s->graphs_unrecorded);
+		strbuf_putc(text, '/');
+		text_count(text, s->graphs);
+	}
+	trust_add(t, text);
+
 	strbuf_reset(text);
 	if (s->launches_replayed || (s->ops && !s->cpu_samples)) {
 		strbuf_puts(text, "graph replay ");

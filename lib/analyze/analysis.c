@@ -114,6 +114,7 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->syncs);
 	vec_release(&a->marks);
 	vec_release(&a->steps);
+	vec_release(&a->repeats);
 	vec_release(&a->counters);
 	vec_release(&a->lost);
 	work_index_free(a->work_index);

@@ -49,6 +49,7 @@ struct analysis_filter {
 	const char *device; /* "0,1": as the runtime counts */
 	const char *kernel; /* "gemm*,softmax": shell patterns on the short or the full name */
 	const char *time;   /* "1.5,2.5", ",2": seconds since the start; "10%-20%": of the span */
+	const char *step;   /* "6", "6-8", "all": iterations, by their numbers */
 };
 
 /* Below an accelerator kernel, from the kernel towards the leaf. */
@@ -75,6 +76,9 @@ struct analysis_profile_options {
 	 *	idle-host       ns of host code that ran while a device was idle, on the thread that
 	 *	                launched what ended the gap
 	 *	blocked         ns that threads did not run
+	 *	syncs           calls that waited for a device
+	 *	sync-wait       ns that they took
+	 *	sync-idle       ns that the device then was idle, until its next work began
 	 *	bytes, flops    of launches and copies, where known
 	 *
 	 * wall and device-time stand on the kernel's node; device-samples on the leaves below it.

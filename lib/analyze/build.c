@@ -5,6 +5,7 @@
 #include "analyze/filter.h"
 #include "analyze/host_time.h"
 #include "analyze/paths.h"
+#include "analyze/syncs.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 
@@ -16,7 +17,9 @@ struct build {
 	const struct filter *f;
 	struct profile *p;
 	struct paths *paths;
-	int metric;      /* being built */
+	int metric; /* being built */
+	struct syncs syncs;
+	bool has_syncs;
 	bool has_stalls; /* one metric for each stall reason is wanted */
 };
 
@@ -69,7 +72,7 @@ static int build_lost(struct build *b, const char *what)
 {
 	const struct analysis_filter *f = &b->opt->filter;
 	uint32_t node;
-	if (f->pid || f->tid || f->comm || f->device || f->kernel || f->time ||
+	if (f->pid || f->tid || f->comm || f->device || f->kernel || f->time || f->step ||
 	    !lost_any(b->a, what))
 		return 0;
 	if (paths_missing(b->paths, "[lost]", &node) < 0)
@@ -107,7 +110,7 @@ static int charge_wall(void *data, const struct charge *charge)
 /* Run the accounting for every device that is meant. */
 static int build_account(struct build *b, const struct account_sink *sink)
 {
-	struct window given = { b->f->begin_ns, b->f->end_ns, WINDOW_GIVEN };
+	struct window given = { b->f->begin_ns, b->f->end_ns, b->f->source };
 	struct account *acc = account_of(b->a);
 	if (!acc)
 		return -ENOMEM;
@@ -420,6 +423,58 @@ static int build_blocked(struct build *b)
 	return 0;
 }
 
+/* ---- calls that wait for a device ---- */
+
+static int build_syncs_by(struct build *b, uint64_t (*value)(const struct sync_call *))
+{
+	int rc = b->has_syncs ? 0 : syncs_init(&b->syncs, b->a, b->f);
+	b->has_syncs = !rc;
+	for (size_t i = 0; i < b->syncs.calls.len && !rc; i++) {
+		const struct sync_call *c = &b->syncs.calls.data[i];
+		uint32_t node;
+		rc = paths_call(b->paths, c->site, c->text, &node);
+		if (!rc)
+			build_add(b, node, value(c));
+	}
+	return rc;
+}
+
+static uint64_t sync_one(const struct sync_call *c)
+{
+	(void)c;
+	return 1;
+}
+
+static uint64_t sync_wait(const struct sync_call *c)
+{
+	return c->end_ns - c->time_ns;
+}
+
+static uint64_t sync_idle(const struct sync_call *c)
+{
+	return c->idle_ns;
+}
+
+static int build_syncs(struct build *b)
+{
+	return build_syncs_by(b, sync_one);
+}
+
+static int build_sync_wait(struct build *b)
+{
+	return build_syncs_by(b, sync_wait);
+}
+
+static int build_sync_idle(struct build *b)
+{
+	return build_syncs_by(b, sync_idle);
+}
+
+static bool has_sync_idle(const struct analysis *a)
+{
+	return has_wall(a) && syncs_any(a);
+}
+
 static bool has_idle_host(const struct analysis *a)
 {
 	return has_wall(a) && has_cpu_time(a);
@@ -435,6 +490,9 @@ static const struct metric_ops metrics[] = {
 	{ "cpu-time", "ns", has_cpu_time, build_cpu_time, "missing.cpu-samples" },
 	{ "idle-host", "ns", has_idle_host, build_idle_host, "missing.cpu-samples" },
 	{ "blocked", "ns", has_blocked, build_blocked, "missing.blocked" },
+	{ "syncs", "calls", syncs_any, build_syncs, NULL },
+	{ "sync-wait", "ns", syncs_any, build_sync_wait, NULL },
+	{ "sync-idle", "ns", has_sync_idle, build_sync_idle, "missing.device-time" },
 	{ "bytes", "bytes", has_bytes, build_bytes, NULL },
 	{ "flops", "flops", has_flops, build_flops, NULL },
 };
@@ -494,7 +552,8 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 	return err_set(
 		err, -EINVAL,
 		"unknown metric '%s'; wall, device-time, device-samples, stall:REASON, "
-		"launches, cpu-samples, cpu-time, idle-host, blocked, bytes and flops are known",
+		"launches, cpu-samples, cpu-time, idle-host, blocked, syncs, sync-wait, sync-idle, "
+		"bytes and flops are known",
 		name);
 }
 
@@ -550,6 +609,7 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 		.has_stalls = stalls_wanted(opt),
 	};
 	rc = build_all(&b);
+	syncs_release(&b.syncs);
 	filter_release(&f);
 	if (rc < 0 || (!opt->full && build_fold(&p) < 0))
 		return err_set(err, -ENOMEM, "cannot build the profile");

@@ -271,12 +271,36 @@ static bool is_runtime_library(const char *path)
 	return list_has(names, ARRAY_SIZE(names), base, size);
 }
 
+/* Frameworks' libraries where a distribution puts them: /usr/lib/.../libtorch_cpu.so.1.13. */
+static bool is_framework_library(const char *path)
+{
+	static const char *const names[] = {
+		"libtorch",
+		"libtorch_cpu",
+		"libtorch_cuda",
+		"libtorch_hip",
+		"libtorch_python",
+		"libtorch_global_deps",
+		"libc10",
+		"libc10_cuda",
+		"libc10_hip",
+		"libonnxruntime",
+		"libtensorflow_framework",
+	};
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	return list_has(names, ARRAY_SIZE(names), base, strcspn(base, "."));
+}
+
 enum frame_class class_of_binary(const char *path)
 {
 	static const char *const systems[] = { "/usr/", "/lib/",  "/lib64/",
 					       "/bin/", "/sbin/", "/opt/" };
 	if (!path || path[0] != '/')
 		return FRAME_CLASS_NONE;
+	/* First: "libc10" is no version of libc. */
+	if (is_framework_library(path))
+		return FRAME_CLASS_FRAMEWORK;
 	if (is_runtime_library(path))
 		return FRAME_CLASS_STDLIB;
 	const char *package = package_path(path);

@@ -2,6 +2,7 @@
 #include "analyze/filter.h"
 
 #include "analyze/kernel_name.h"
+#include "analyze/steps.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -164,6 +165,7 @@ static int filter_range(struct filter *f, const struct analysis *a, const char *
 	if (!text)
 		return 0;
 	f->has_time = true;
+	f->source = WINDOW_GIVEN;
 	f->begin_ns = a->first_ns;
 	f->end_ns = a->last_ns + 1;
 
@@ -184,6 +186,61 @@ static int filter_range(struct filter *f, const struct analysis *a, const char *
 			       text);
 	if (f->begin_ns >= f->end_ns)
 		return err_set(err, -EINVAL, "time '%s' is empty: it ends before it begins", text);
+	return 0;
+}
+
+/* "3", "3-5", "all"; a number is the iteration's own where it has one, else it counts from 1. */
+static int step_parse(const char *text, uint64_t *ret_first, uint64_t *ret_last)
+{
+	const char *at = text, *end = text + strlen(text);
+	*ret_first = 0;
+	*ret_last = UINT64_MAX;
+	if (!strcmp(text, "all"))
+		return 0;
+	if (parse_digits(&at, end, 10, ret_first) < 0)
+		return -EINVAL;
+	*ret_last = *ret_first;
+	if (at < end && *at == '-') {
+		at++;
+		if (parse_digits(&at, end, 10, ret_last) < 0)
+			return -EINVAL;
+	}
+	return at == end ? 0 : -EINVAL;
+}
+
+/* From the first of the steps asked for to the last, on all ranks. */
+static int filter_steps(struct filter *f, struct analysis *a, const char *text, struct err *err)
+{
+	uint64_t first, last, begin = UINT64_MAX, end = 0;
+	const struct step *steps;
+	size_t count;
+
+	if (!text)
+		return 0;
+	if (step_parse(text, &first, &last) < 0)
+		return err_set(err, -EINVAL, "bad step '%s'; give a number, '3-5' or 'all'", text);
+	if (steps_of(a, &steps, &count) < 0)
+		return err_set(err, -ENOMEM, "cannot find steps");
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = step_number(steps, i);
+		if (number < first || number > last)
+			continue;
+		begin = steps[i].begin_ns < begin ? steps[i].begin_ns : begin;
+		end = steps[i].end_ns > end ? steps[i].end_ns : end;
+	}
+	if (!count)
+		return err_set(err, -EINVAL, "no steps in this capture");
+	if (begin >= end)
+		return err_set(err, -EINVAL, "no step '%s': they go from %llu to %llu", text,
+			       (unsigned long long)step_number(steps, 0),
+			       (unsigned long long)step_number(steps, count - 1));
+	if (!f->has_time)
+		f->source = WINDOW_STEPS;
+	f->begin_ns = !f->has_time || begin > f->begin_ns ? begin : f->begin_ns;
+	f->end_ns = !f->has_time || end < f->end_ns ? end : f->end_ns;
+	f->has_time = true;
+	if (f->begin_ns >= f->end_ns)
+		return err_set(err, -EINVAL, "step '%s' lies outside of the time asked for", text);
 	return 0;
 }
 
@@ -211,6 +268,7 @@ int filter_init(struct filter *f, struct analysis *a, const struct analysis_filt
 			!texts->device ||
 			(i && list_has_number(texts->device, a->devices.data[i].index));
 	rc = filter_range(f, a, texts->time, err);
+	rc = rc ? rc : filter_steps(f, a, texts->step, err);
 	if (rc < 0)
 		filter_release(f);
 	return rc;

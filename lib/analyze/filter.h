@@ -2,7 +2,7 @@
 /* The restrictions of a command line, resolved to rows; private to this module. */
 #pragma once
 
-#include "analyze/tables.h"
+#include "analyze/account.h"
 
 struct filter {
 	bool *thread_passes;  /* by row */
@@ -11,6 +11,7 @@ struct filter {
 	bool *name_passes;    /* by number in `names` */
 	bool has_time;
 	uint64_t begin_ns, end_ns; /* [begin, end); all there is without has_time */
+	enum window_source source; /* of has_time: a time or steps */
 };
 
 void filter_release(struct filter *f);

@@ -192,6 +192,22 @@ int paths_place(struct paths *t, uint32_t site, const struct place *place,
 	return 0;
 }
 
+int paths_call(struct paths *t, uint32_t site, uint32_t text, uint32_t *ret)
+{
+	const struct stack *stack = &t->a->stacks.data[t->a->sites.data[site].stack];
+	const char *name = analysis_text(t->a, text);
+	uint32_t frame;
+
+	if (paths_site(t, site, ret) < 0)
+		return -ENOMEM;
+	if (!*name || (stack->count &&
+		       !strcmp(name, profile_frame_get(t->p, profile_node(t->p, *ret).frame).name)))
+		return 0;
+	if (frames_text(t->frames, FRAME_NATIVE, name, &frame) < 0)
+		return -ENOMEM;
+	return profile_child(t->p, *ret, frame, ret);
+}
+
 int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&t->idle, hash_pair(site, state));

@@ -27,5 +27,7 @@ int paths_place(struct paths *t, uint32_t site, const struct place *place,
 		const enum analysis_leaf *order, uint32_t *ret);
 /* ..., "-", [idle: host late]. */
 int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_t *ret);
+/* The path of a site that ends in the call @text (the reader's), which its stack may end in, too. */
+int paths_call(struct paths *t, uint32_t site, uint32_t text, uint32_t *ret);
 /* A frame in brackets right above the root. */
 int paths_missing(struct paths *t, const char *text, uint32_t *ret);

@@ -4,6 +4,7 @@
 #include "analyze/account.h"
 #include "analyze/attribute.h"
 #include "analyze/filter.h"
+#include "analyze/steps.h"
 
 #include <errno.h>
 
@@ -68,7 +69,11 @@ static void sum_steps(struct summing *x, const struct window *w)
 		return;
 	x->s->is_window_of_steps = true;
 	x->s->steps = 0;
-	vec_for_each(&x->a->steps, s) {
+	const struct step *steps;
+	size_t count;
+	if (steps_of(x->a, &steps, &count) < 0)
+		return;
+	for (const struct step *s = steps; s < steps + count; s++) {
 		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns)
 			continue;
 		x->s->steps++;
@@ -78,7 +83,7 @@ static void sum_steps(struct summing *x, const struct window *w)
 
 static int sum_devices(struct summing *x)
 {
-	struct window given = { x->f->begin_ns, x->f->end_ns, WINDOW_GIVEN };
+	struct window given = { x->f->begin_ns, x->f->end_ns, x->f->source };
 	struct account_sink sink = { .data = x, .charge = sum_charge };
 	struct analysis *a = x->a;
 
@@ -115,8 +120,9 @@ static int sum_devices(struct summing *x)
 }
 
 /* The largest part of the time. What lies before and after all work tells nothing. */
-static enum verdict find_verdict(const struct device_summary *d)
+static enum verdict find_verdict(const struct analysis_summary *s)
 {
+	const struct device_summary *d = &s->all;
 	const struct {
 		enum verdict verdict;
 		uint64_t ns;
@@ -138,6 +144,9 @@ static enum verdict find_verdict(const struct device_summary *d)
 			verdict = parts[i].verdict;
 		}
 	}
+	/* What looks idle may have been work that is not in the capture. */
+	if (s->graphs_unrecorded && (verdict == VERDICT_HOST || verdict == VERDICT_LAUNCH))
+		return VERDICT_UNKNOWN;
 	return verdict;
 }
 
@@ -226,6 +235,91 @@ static int sum_ops(struct summing *x)
 		x->s->ops_under_python += python[a->sites.data[site].stack];
 	}
 	return 0;
+}
+
+/* ---- graphs ---- */
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Stacks that end in the call that launches a whole graph, in any runtime. */
+static bool is_graph_launch(const struct analysis *a, const struct stack *s)
+{
+	if (!s->leaf)
+		return false;
+	uint32_t frame = pairtab_get(&a->stack_nodes, s->leaf).second;
+	uint32_t name = a->objects.data[analysis_frame(a, frame).object].name;
+	return strstr(analysis_text(a, name), "GraphLaunch");
+}
+
+struct times {
+	VEC(uint64_t) list;
+};
+
+static void times_unique(struct times *t)
+{
+	size_t kept = 0;
+	if (t->list.len)
+		qsort(t->list.data, t->list.len, sizeof(*t->list.data), compare_times);
+	for (size_t i = 0; i < t->list.len; i++) {
+		if (!kept || t->list.data[kept - 1] != t->list.data[i])
+			t->list.data[kept++] = t->list.data[i];
+	}
+	t->list.len = kept;
+}
+
+/* When graphs were launched: as host calls, as launches or both; and those with work. */
+static int graphs_collect(const struct summing *x, struct times *calls, struct times *seen)
+{
+	const struct analysis *a = x->a;
+	CLEANUP_FREE bool *is_launch = calloc(a->stacks.len + 1, sizeof(*is_launch));
+	if (!is_launch)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->stacks.len; i++)
+		is_launch[i] = is_graph_launch(a, &a->stacks.data[i]);
+	vec_for_each(&a->samples, s) {
+		const struct sample_group *g = &a->sample_groups.data[s->group];
+		if (s->flags & CPU_SAMPLE_SPAN && is_launch[g->stack] &&
+		    x->f->thread_passes[g->thread] && filter_time(x->f, s->time_ns) &&
+		    vec_push(&calls->list, s->time_ns) < 0)
+			return -ENOMEM;
+	}
+	vec_for_each(&a->launches, l) {
+		bool is_graph = l->kind == LAUNCH_GRAPH;
+		if (is_graph && filter_site(x->f, &a->sites.data[l->site]) &&
+		    filter_time(x->f, l->time_ns) && vec_push(&calls->list, l->time_ns) < 0)
+			return -ENOMEM;
+		if ((is_graph || l->flags & LAUNCH_REPLAY) && l->ops &&
+		    vec_push(&seen->list, l->time_ns) < 0)
+			return -ENOMEM;
+	}
+	times_unique(calls);
+	times_unique(seen);
+	return 0;
+}
+
+/* Where a profiler's buffer ran full, graphs are launched and their work is not in the trace. */
+static int sum_graphs(struct summing *x)
+{
+	struct times calls = { 0 }, seen = { 0 };
+	struct analysis_summary *s = x->s;
+	int rc = graphs_collect(x, &calls, &seen);
+
+	s->graphs = calls.list.len;
+	vec_for_each(&calls.list, time)
+		s->graphs_unrecorded +=
+			!seen.list.len ||
+			!bsearch(time, seen.list.data, seen.list.len, sizeof(*time), compare_times);
+	/* The last one of a window may run after its end. Nothing is said of captures without any
+	 * device time: there, all of it is missing. */
+	if (s->graphs_unrecorded == 1 || !x->a->ops.len)
+		s->graphs_unrecorded = 0;
+	vec_release(&calls.list);
+	vec_release(&seen.list);
+	return rc;
 }
 
 static int sum_attribution(struct summing *x)
@@ -317,6 +411,7 @@ int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 	sum_launches(&x);
 	rc = sum_devices(&x);
 	rc = rc ? rc : sum_ops(&x);
+	rc = rc ? rc : sum_graphs(&x);
 	rc = rc ? rc : sum_attribution(&x);
 	rc = rc ? rc : sum_lost(&x);
 	rc = rc ? rc : sum_missing(&x);
@@ -325,7 +420,7 @@ int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 		analysis_summary_release(&s);
 		return err_set(err, rc, "cannot summarize the capture");
 	}
-	s.verdict = find_verdict(&s.all);
+	s.verdict = find_verdict(&s);
 	*ret = s;
 	return 0;
 }

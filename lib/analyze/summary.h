@@ -53,6 +53,9 @@ struct analysis_summary {
 	uint64_t span_ns, span_rooted_ns;         /* exact host time of imports, the same way */
 	uint64_t launches, launches_rooted;
 	uint64_t launches_before, launches_replayed;
+	/* Launches of whole graphs of which no work is in the capture: idle time is not to be
+	 * trusted. */
+	uint64_t graphs, graphs_unrecorded;
 	uint64_t ops, ops_linked; /* dispatches and copies; those whose launch is known */
 	bool has_python;
 	uint64_t ops_under_python;
@@ -78,6 +81,20 @@ struct analysis_summary {
 int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 		       struct analysis_summary *ret, struct err *err);
 void analysis_summary_release(struct analysis_summary *s);
+
+struct step_summary {
+	uint64_t number;  /* what --step takes */
+	const char *name; /* "": found by the work that repeats */
+	uint32_t rank;    /* + 1; 0: not known */
+	uint64_t begin_ns, end_ns;
+	uint64_t busy_ns; /* of the devices meanwhile */
+	/* The work launched meanwhile; of steps found by the work, that which ran. */
+	uint64_t device_ns, ops;
+};
+
+/* The steps that lie in what @filter leaves, malloc'ed. Errors as analysis_summarize(). */
+int analysis_step_list(struct analysis *a, const struct analysis_filter *filter,
+		       struct step_summary **ret, size_t *ret_count, struct err *err);
 
 struct process_summary {
 	uint32_t pid, rank; /* rank + 1; 0: not known */

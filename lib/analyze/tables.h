@@ -271,6 +271,9 @@ struct analysis {
 	VEC(struct sync) syncs;
 	VEC(struct mark) marks;
 	VEC(struct step) steps; /* by begin */
+	/* Where marks tell of none: the kernel sequence that repeats; see steps.h. */
+	VEC(struct step) repeats;
+	bool has_repeats;
 	VEC(struct record_counter) counters;
 	VEC(struct lost) lost;
 	struct oddities odd;

@@ -62,10 +62,13 @@ static void put_page(struct strbuf *out, const struct flame_options *opt, const 
 		strbuf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 				 "<meta charset=\"utf-8\">\n<title>");
 		text_xml(out, s->title, SIZE_MAX);
-		strbuf_puts(out,
-			    "</title>\n<style>html,body{margin:0;height:100%}svg{display:block}"
-			    "body.two{display:flex;flex-direction:column}.two .heat{flex:none}"
-			    ".two .flame{flex:1;min-height:200px}</style>\n</head>\n");
+		strbuf_puts(
+			out,
+			"</title>\n<style>html,body{margin:0;height:100%}body>svg{display:block}"
+			"body{background:#fff}@media (prefers-color-scheme:dark){"
+			"body{background:#181a1e}}"
+			"body.two{display:flex;flex-direction:column}.two .heat{flex:none}"
+			".two .flame{flex:1;min-height:200px}</style>\n</head>\n");
 		strbuf_puts(out, opt->above ? "<body class=\"two\">\n" : "<body>\n");
 		strbuf_puts(out, opt->above ? opt->above : "");
 	} else {

@@ -340,6 +340,8 @@ static void test_classes(void **state)
 		{ "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", FRAME_CLASS_STDLIB },
 		{ "/usr/lib/x86_64-linux-gnu/libpocl.so.2", FRAME_CLASS_NONE },
 		{ "/v/site-packages/torch/lib/libtorch_cpu.so", FRAME_CLASS_FRAMEWORK },
+		{ "/usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13.0", FRAME_CLASS_FRAMEWORK },
+		{ "/usr/lib/x86_64-linux-gnu/libc10.so", FRAME_CLASS_FRAMEWORK },
 		{ "[vdso]", FRAME_CLASS_NONE },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(python); i++)

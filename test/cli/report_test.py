@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 import unittest
@@ -291,6 +292,48 @@ class Shared(unittest.TestCase):
                 self.assertLessEqual(len(lines), 40)
                 self.assertLessEqual(max(len(line) for line in lines), 100)
                 self.assertNotIn('nan', done.stdout.split())
+
+    def test_steps_and_syncs(self):
+        path = os.path.join(TRACES, 'diff_control.json.gz')
+        done = run('report', path, '--view', 'steps', '--json')
+        steps = json.loads(done.stdout)['step_list']
+        marks = sorted((ns(e['ts']), ns(e['dur']), e['name']) for e in load(path)
+                       if str(e.get('name')).startswith('ProfilerStep#') and
+                       e.get('cat') in ('user_annotation', 'cpu_op'))
+        times = sorted(dur for _, dur, _ in marks)
+        self.assertEqual([(s['step'], s['time_ns']) for s in steps[:-3]],
+                         [(name, dur) for _, dur, name in marks])
+        spread = {s['step']: s['time_ns'] for s in steps[-3:]}
+        self.assertEqual(spread['median'], int(statistics.median(times)))
+        self.assertEqual(spread['95th percentile'], times[-1])
+        self.assertEqual(spread['standard deviation'], round(statistics.stdev(times)))
+
+        one = json.loads(run('report', path, '--step', '1011', '--json').stdout)
+        self.assertEqual(one['devices'][0]['window_ns'], marks[2][1])
+        self.assertEqual(one['devices'][0]['busy_ns'], steps[2]['busy_ns'])
+        self.assertEqual(one['steps'], 1)
+        done = run('report', path, '--step', '3')
+        self.assertEqual((done.returncode, done.stdout), (1, ''))
+        self.assertIn('they go from 1009 to 1014', done.stderr)
+
+        done = run('report', os.path.join(TRACES, 'h100_bert_small.json.gz'), '--view', 'syncs',
+                   '--json')
+        first = json.loads(done.stdout)['syncs'][0]
+        self.assertEqual((first['call'], first['count'], first['wait_ns']),
+                         ('cudaStreamSynchronize', 1, 7640))
+        self.assertTrue(first['code'].startswith('_prepare_4d_attention_mask_for_sdpa'))
+        self.assertEqual(first['idle_ns'], self.idle_after_sync())
+
+    def idle_after_sync(self):
+        """From when the call begins until the copy it waits for, and from its end to the next op."""
+        events = load(os.path.join(TRACES, 'h100_bert_small.json.gz'))
+        work = sorted((ns(e['ts']), ns(e['ts']) + ns(e['dur']), e['cat']) for e in events
+                      if e.get('cat') in ('kernel', 'gpu_memcpy', 'gpu_memset'))
+        sync = [ns(e['ts']) for e in events if e.get('name') == 'cudaStreamSynchronize']
+        copy = [i for i, w in enumerate(work) if w[2] == 'gpu_memcpy']
+        self.assertEqual((len(sync), len(copy)), (1, 1))
+        begin, end, _ = work[copy[0]]
+        return begin - sync[0] + work[copy[0] + 1][0] - end
 
     def test_every_nanosecond(self):
         for name in sorted(os.listdir(TRACES)):

@@ -11,6 +11,7 @@
  * many of those one after the other, so that not each of their prefixes is replayed.
  */
 #include "analyze/analyze.h"
+#include "analyze/hints.h"
 #include "analyze/summary.h"
 #include "base/cleanup.h"
 #include "capture/chunk.h"
@@ -185,6 +186,7 @@ static void check(struct analysis *a, const struct analysis_filter *filter)
 	CLEANUP(profile_free) struct profile *p = NULL, *folded = NULL;
 	CLEANUP_FREE struct process_summary *processes = NULL;
 	CLEANUP_FREE struct flat_row *rows = NULL;
+	CLEANUP_FREE struct step_summary *steps = NULL;
 	struct analysis_summary s;
 	uint64_t windows = 0;
 	size_t count;
@@ -205,6 +207,14 @@ static void check(struct analysis *a, const struct analysis_filter *filter)
 	if (filter->time || filter->pid) /* else there is [lost] */
 		assert(total(p, "device-samples") == s.samples);
 	assert(s.samples == s.by_correlation + s.by_overlap + s.by_launches + s.by_nobody);
+	struct hints hints;
+	if (analysis_hints(a, p, &s, filter, &hints, NULL) < 0 ||
+	    analysis_step_list(a, filter, &steps, &count, NULL) < 0)
+		abort();
+	assert(hints.count <= HINTS_MAX);
+	for (size_t i = 0; i < hints.count; i++)
+		assert(hints.list[i].gain_ns <= windows);
+	hints_release(&hints);
 	analysis_summary_release(&s);
 
 	opt.full = false;
