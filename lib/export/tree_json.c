@@ -112,6 +112,12 @@ static int tree_json_write(FILE *out, const struct profile *p, const struct expo
 
 struct csv {
 	struct strbuf line, safe;
+	struct strbuf frames; /* the columns of frames, made once: there are far fewer than nodes */
+	VEC(struct csv_columns) columns; /* by frame */
+};
+
+struct csv_columns {
+	size_t begin, size; /* size 0: not made yet */
 };
 
 /* RFC 4180: quotes around, inner ones doubled. */
@@ -156,29 +162,57 @@ static int csv_head(struct csv *c, FILE *out, const struct profile *p, const int
 	return csv_flush(c, out);
 }
 
+/* name,kind,file,line,module,full */
+static void csv_columns(struct csv *c, const struct frame *f)
+{
+	csv_text(c, f->name);
+	strbuf_putc(&c->line, ',');
+	strbuf_puts(&c->line, export_kind(f->kind));
+	strbuf_putc(&c->line, ',');
+	csv_text(c, f->file);
+	strbuf_putc(&c->line, ',');
+	if (f->line)
+		export_number(&c->line, f->line, 1);
+	strbuf_putc(&c->line, ',');
+	csv_text(c, f->module);
+	strbuf_putc(&c->line, ',');
+	csv_text(c, f->full);
+}
+
+static int csv_frame(struct csv *c, const struct profile *p, uint32_t number)
+{
+	while (c->columns.len <= number) {
+		if (vec_push(&c->columns, (struct csv_columns){ 0 }) < 0)
+			return -ENOMEM;
+	}
+	struct csv_columns *known = &c->columns.data[number];
+	if (known->size) {
+		strbuf_add(&c->line, c->frames.data + known->begin, known->size);
+		return 0;
+	}
+	struct frame f = profile_frame_get(p, number);
+	size_t start = c->line.len;
+	csv_columns(c, &f);
+	if (strbuf_finish(&c->line) < 0)
+		return -ENOMEM;
+	known->begin = c->frames.len;
+	strbuf_add(&c->frames, c->line.data + start, c->line.len - start);
+	known->size = c->line.len - start;
+	return strbuf_finish(&c->frames);
+}
+
 static int csv_node(struct csv *c, FILE *out, const struct profile *p, uint32_t node,
 		    const int *metrics, int count)
 {
 	struct profile_node n = profile_node(p, node);
-	struct frame f = profile_frame_get(p, n.frame);
 
 	export_number(&c->line, node, 1);
 	strbuf_putc(&c->line, ',');
 	if (n.parent != PROFILE_NONE)
 		export_number(&c->line, n.parent, 1);
 	strbuf_putc(&c->line, ',');
-	csv_text(c, f.name);
-	strbuf_putc(&c->line, ',');
-	strbuf_puts(&c->line, export_kind(f.kind));
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f.file);
-	strbuf_putc(&c->line, ',');
-	if (f.line)
-		export_number(&c->line, f.line, 1);
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f.module);
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f.full);
+	if (csv_frame(c, p, n.frame) < 0)
+		return -ENOMEM;
 	for (int i = 0; i < count; i++) {
 		strbuf_putc(&c->line, ',');
 		export_number(&c->line, profile_self(p, node, metrics[i]), 1);
@@ -202,6 +236,8 @@ static int csv_write(FILE *out, const struct profile *p, const struct export_opt
 		rc = csv_node(&c, out, p, n, metrics, count);
 	strbuf_release(&c.line);
 	strbuf_release(&c.safe);
+	strbuf_release(&c.frames);
+	vec_release(&c.columns);
 	return rc < 0 ? err_set(err, rc, "cannot write the tree") : 0;
 }
 
