@@ -20,6 +20,7 @@ struct python_thread {
 	u64 runtime, thread_id; /* for which it was found */
 	u64 next_ns;            /* when to search again */
 	u64 state[STATES_MAX];  /* the newest first; 0: none */
+	u64 is_unreadable;      /* the search ended early */
 };
 
 /*
@@ -52,6 +53,7 @@ struct search_context {
 	const struct python_layout *layout;
 	u64 thread_id;
 	u64 state[STATES_MAX];
+	u64 is_unreadable;
 };
 
 static long search_step(u32 i, struct search_context *c)
@@ -67,6 +69,7 @@ static long search_step(u32 i, struct search_context *c)
 		c->state[0] = c->search.found;
 		return 0;
 	}
+	c->is_unreadable = rc == PYTHON_STEP_FAILED;
 	return rc != PYTHON_STEP_ON;
 }
 
@@ -80,12 +83,15 @@ static __always_inline void search_thread(const struct python_layout *layout, u6
 
 	if (python_search_begin(&access, layout, thread->runtime, &c.search) == PYTHON_STEP_ON)
 		steps = bpf_loop(SEARCH_STEPS, search_step, &c, 0);
+	else
+		c.is_unreadable = 1;
 	if (steps < 0)
 		steps = 0;
 	thread->next_ns =
 		now_ns + (c.state[0] ? SEARCH_AGAIN_NS : (steps + 1) * SEARCH_STEP_WAIT_NS);
 	thread->state[0] = c.state[0];
 	thread->state[1] = c.state[1];
+	thread->is_unreadable = c.is_unreadable;
 	bpf_map_update_elem(&python_threads, &tid, thread, BPF_ANY);
 }
 
@@ -314,7 +320,7 @@ static __always_inline void walk_state(struct frames_context *c, u64 state, u64 
 	const struct python_access access = { access_read, NULL };
 
 	c->frame = 0;
-	if (!state || c->flags & EVENT_PYTHON_CUT)
+	if (!state)
 		return;
 	if (python_thread_frame(&access, c->layout, state, thread_id, &c->frame))
 		return;
@@ -343,6 +349,9 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 	c.slot = slot;
 	c.first = size;
 	c.pid = pid;
+	/* A page that is being copied after a fork, say. */
+	if (thread.is_unreadable)
+		c.flags = EVENT_PYTHON_CUT;
 	walk_state(&c, thread.state[0], thread.thread_id);
 	walk_state(&c, thread.state[1], thread.thread_id);
 	struct event_stack *stack = (void *)slot->words + at;

@@ -200,6 +200,8 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 	if (rc >= 0 && natives && s->python && sent->python_count) {
 		rc = merge_frames(s, sent, stack->flags & EVENT_STACK_ROOTED, natives, &count);
 	} else {
+		if (s->python && sent->python_flags & EVENT_PYTHON_CUT)
+			python_stats(s->python)->cut++;
 		memcpy(&s->frames[count], s->natives, natives * sizeof(*s->natives));
 		count += natives;
 	}

@@ -253,6 +253,24 @@ class Stacks(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.judge(Capture(self.data).settled(), path, workload=workload)
 
+    def test_hostile(self):
+        """Something that looks like an interpreter and leads astray costs little, and is told of."""
+        hostile = os.path.join(os.environ['WORKLOAD_DIR'], 'python_hostile')
+        for how, found in (('threads', {0}), ('frames', {1024}), ('nowhere', {2}), ('huge', {2}),
+                           ('flicker', {2})):
+            with self.subTest(how=how):
+                done = run('record', '-o', self.data, '-F', '499', '--', hostile, '1.5', how)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                samples = Capture(self.data).settled(0.3)
+                self.assertGreater(len(samples), 20)
+                ours = [[f for f in s[3] if f[0] in ('py', 'missing') and f[1] != '[truncated]']
+                        for s in samples]
+                self.assertEqual({len(frames) for frames in ours}, found)
+                if how in ('nowhere', 'huge'):
+                    self.assertEqual({f[1] for frames in ours for f in frames}, {'[python code gone]'})
+                spent = float(re.search(r'([\d.]+) s \([\d.]+%', done.stderr)[1])
+                self.assertLess(spent / len(samples), 0.002)
+
     def test_beside_pystack(self):
         """A process that goes round in its innermost frame, then stands still: pystack's view and ours."""
         pystack = os.environ.get('PYSTACK') or shutil.which('pystack')
