@@ -53,6 +53,8 @@ static const struct view_ops views[] = {
 	{ "lines", view_lines, { "device-samples" }, true },
 	{ "instructions", view_instructions, { "device-samples" }, true },
 	{ "stalls", view_stalls, { "device-samples" }, true },
+	{ "ops", view_ops, { "device-time", "launches", "idle-host" }, false },
+	{ "modules", view_modules, { "device-time", "launches", "idle-host" }, false },
 	{ "steps", view_steps, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
 	{ "processes", view_processes, { NULL }, false },
@@ -90,7 +92,7 @@ enum {
 static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, code, functions, tree, steps, syncs, lines, instructions, "
+	  "Show one table: kernels, code, functions, tree, ops, modules, steps, syncs, lines, instructions, "
 	  "stalls, processes, where, idle-host or quality",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },

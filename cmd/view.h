@@ -37,6 +37,10 @@ int view_stalls(struct sheet *t, const struct view *v, struct err *err);
 int view_where(struct sheet *t, const struct view *v, struct err *err);
 int view_idle_host(struct sheet *t, const struct view *v, struct err *err);
 
+/* By operator of a framework, by module of a model. */
+int view_ops(struct sheet *t, const struct view *v, struct err *err);
+int view_modules(struct sheet *t, const struct view *v, struct err *err);
+
 /* Iterations, and how much they differ; calls that waited for a device. */
 int view_steps(struct sheet *t, const struct view *v, struct err *err);
 int view_syncs(struct sheet *t, const struct view *v, struct err *err);

@@ -50,8 +50,7 @@ static bool is_shown(const struct frame *f, bool own_only)
 	return is_host_code(f) && (own_only ? is_own_code(f) : !is_startup(f->name));
 }
 
-/* "BertSelfAttention" of "BertSelfAttention_0", how torch.profiler calls a module; else empty. */
-static struct span module_name(const struct frame *f)
+struct span caller_module(const struct frame *f)
 {
 	size_t size = strlen(f->name), digits = 0;
 	if (f->kind != FRAME_SCOPE)
@@ -74,7 +73,7 @@ int caller_text(const struct profile *p, uint32_t node, size_t frames, struct st
 	assert(frames <= CALLER_FRAMES_MAX);
 	for (uint32_t n = node; n != PROFILE_NONE; n = profile_node(p, n).parent) {
 		struct frame f = profile_frame_get(p, profile_node(p, n).frame);
-		struct span module = module_name(&f);
+		struct span module = caller_module(&f);
 		if (module.size && !is_qualified) {
 			modules[count - 1] = module;
 			is_qualified = true;

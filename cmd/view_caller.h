@@ -2,10 +2,14 @@
 /* Call paths in few words. */
 #pragma once
 
+#include "base/span.h"
 #include "base/strbuf.h"
 #include "profile/profile.h"
 
 #define CALLER_FRAMES_MAX 3
+
+/* "BertSelfAttention" of "BertSelfAttention_0", how torch.profiler calls a module; else empty. */
+struct span caller_module(const struct frame *f);
 
 /*
  * "launch < run < main": of the path that ends at @node, the frames nearest to its end of the code

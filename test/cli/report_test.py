@@ -324,6 +324,26 @@ class Shared(unittest.TestCase):
         self.assertTrue(first['code'].startswith('_prepare_4d_attention_mask_for_sdpa'))
         self.assertEqual(first['idle_ns'], self.idle_after_sync())
 
+    def test_ops_and_modules(self):
+        def rows(view, key):
+            done = run('report', os.path.join(TRACES, 'h100_bert_small.json.gz'), '--view', view,
+                       '--json')
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            return {row[key]: row for row in json.loads(done.stdout)[view]}
+        ops, modules = rows('ops', 'op'), rows('modules', 'module')
+        # All 26 GEMMs of the step are addmm's, all four kernels of flash attention its own.
+        self.assertEqual((ops['aten::addmm']['launches'],
+                          round(ops['aten::addmm']['device_time_ns'] / 1000, 1)), (26, 197.6))
+        self.assertEqual(ops['aten::_flash_attention_forward']['device_time_ns'], 37408)
+        self.assertEqual(ops['aten::linear']['total_ns'], ops['aten::addmm']['device_time_ns'])
+        self.assertEqual(ops['aten::linear']['launches'], 0)
+        # The table of model code that was made by hand, here by module.
+        for name, us in (('BertSdpaSelfAttention', 106.9), ('BertOutput', 51.9),
+                         ('BertSelfOutput', 42.0), ('BertEmbeddings', 16.5),
+                         ('BertLMHeadModel', 309.4)):
+            self.assertEqual(round(modules[name]['total_ns'] / 1000, 1), us, name)
+        self.assertEqual(sum(row['device_time_ns'] for row in modules.values()), 309437)
+
     def idle_after_sync(self):
         """From when the call begins until the copy it waits for, and from its end to the next op."""
         events = load(os.path.join(TRACES, 'h100_bert_small.json.gz'))
