@@ -16,7 +16,7 @@ from collections import Counter
 from command import SOURCE_DIR, run
 
 WORKLOAD = os.path.join(SOURCE_DIR, 'test/workload/python_stacks.py')
-SECONDS = '4'
+SECONDS = '3'
 
 
 def version_of(path):
