@@ -49,6 +49,7 @@ enum {
 	KEY_REVERSE,
 	KEY_INVERTED,
 	KEY_FULL,
+	KEY_NO_INLINE,
 	KEY_LEAF,
 	KEY_PID,
 	KEY_TID,
@@ -71,6 +72,7 @@ static const struct argp_option options[] = {
 	{ "width", KEY_WIDTH, "PIXELS", 0, "Draw so wide; else as wide as the window", 0 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Put the root at the top", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },
 
 	{ NULL, 0, NULL, 0, "Which part of the capture:", 1 },
 	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
@@ -187,6 +189,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FULL:
 		opt->full = true;
+		return 0;
+	case KEY_NO_INLINE:
+		opt->profile.no_inline = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -69,7 +69,7 @@ struct report_options {
 	const struct view_ops *view; /* NULL: the first page */
 	const char *sort;
 	size_t limit; /* 0: not given */
-	bool full;
+	bool full, no_inline;
 	enum format format;
 };
 
@@ -86,6 +86,7 @@ enum {
 	KEY_JSON,
 	KEY_CSV,
 	KEY_FULL,
+	KEY_NO_INLINE,
 	KEY_STDIO,
 };
 
@@ -107,6 +108,7 @@ static const struct argp_option options[] = {
 	  "Only this time: seconds since the start, or shares as 10%-20%", 0 },
 	{ "step", KEY_STEP, "N[-M]|all", 0, "Only these steps, by their numbers", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Write JSON", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "Write the table as CSV", 0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Accepted for perf's sake: it is always so", 0 },
@@ -189,6 +191,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FULL:
 		opt->full = true;
+		return 0;
+	case KEY_NO_INLINE:
+		opt->no_inline = true;
 		return 0;
 	case KEY_STDIO:
 		return 0;
@@ -538,6 +543,7 @@ static int make_profile(struct profile **ret, const struct report_options *opt, 
 		.filter = opt->filter,
 		/* Only the tree gets shorter by folding; the others go by single frames. */
 		.full = opt->full || !is_tree,
+		.no_inline = opt->no_inline,
 		.kernels_only = !opt->view || !opt->view->has_places,
 	};
 

@@ -93,6 +93,8 @@ struct analysis_profile_options {
 	/* Kernels by their whole names, else by a short form ("gemm sm80 32x32 bf16"), the whole one
 	 * being the frame's `full`. */
 	bool long_names;
+	/* Of host functions inlined into each other, only the outermost: the one that was called. */
+	bool no_inline;
 	/* Device samples stand on their kernel's node: `leaf` and stall metrics have no meaning. */
 	bool kernels_only;
 	/* ANALYSIS_LEAF_NONE first: the default, function source instruction stall. */

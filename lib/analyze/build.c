@@ -600,6 +600,8 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 		filter_release(&f);
 		return err_set(err, -ENOMEM, "cannot build the profile");
 	}
+	if (opt->no_inline)
+		paths_leave_out_inlined(paths);
 	struct build b = {
 		.a = a,
 		.opt = opt,

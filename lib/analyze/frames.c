@@ -19,7 +19,8 @@ struct frames {
 	struct profile *p;
 	VEC(struct run_place) known; /* by number of a frame: its frames in `numbers` */
 	VEC(uint32_t) numbers;
-	bool long_names;      /* of kernels */
+	bool long_names; /* of kernels */
+	bool is_outermost_only;
 	struct hash kernels;  /* name -> frame */
 	struct strtab shorts; /* the kernels' short names */
 	VEC(uint32_t) taken;  /* by their number: how many kernels have it */
@@ -38,6 +39,11 @@ int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool 
 	f->long_names = long_names;
 	*ret = TAKE(f);
 	return 0;
+}
+
+void frames_leave_out_inlined(struct frames *f)
+{
+	f->is_outermost_only = true;
 }
 
 void frames_free(struct frames *f)
@@ -152,7 +158,8 @@ static int binary_frames(struct frames *f, const struct frame_ref *ref)
 	if (analysis_symbolize(f->a, ref->object, ref->offset, &symbols) < 0)
 		return -ENOMEM;
 
-	for (size_t i = 0; i < symbols.count; i++) {
+	size_t count = f->is_outermost_only && symbols.count ? 1 : symbols.count;
+	for (size_t i = 0; i < count; i++) {
 		struct frame frame = symbols.frames[i];
 		frame.line = 0; /* a function is one frame, whichever of its lines runs */
 		if (frame.class == FRAME_CLASS_NONE && o->kind == OBJECT_ELF)

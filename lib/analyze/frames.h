@@ -9,6 +9,8 @@ struct frames;
 
 /* Both are borrowed. @long_names: kernels are shown by their whole names. */
 int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool long_names);
+/* From now on, of the functions inlined into each other at a place only the outermost. */
+void frames_leave_out_inlined(struct frames *f);
 void frames_free(struct frames *f);
 DEFINE_CLEANUP(frames_free, struct frames *)
 

@@ -32,6 +32,11 @@ int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool lo
 	return 0;
 }
 
+void paths_leave_out_inlined(struct paths *t)
+{
+	frames_leave_out_inlined(t->frames);
+}
+
 void paths_free(struct paths *t)
 {
 	if (!t)

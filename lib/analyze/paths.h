@@ -9,6 +9,7 @@ struct paths;
 
 /* Both are borrowed; @long_names as for frames_new(). */
 int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names);
+void paths_leave_out_inlined(struct paths *t); /* as frames_leave_out_inlined() */
 void paths_free(struct paths *t);
 DEFINE_CLEANUP(paths_free, struct paths *)
 

@@ -64,6 +64,15 @@ static void test_host_frames(void **state)
 				   "cpu-samples"),
 			 3);
 	assert_int_equal(tree_self(p, "python3;[truncated];x::outer;x::inner", "cpu-samples"), 2);
+	struct profile *outer = scene_profile(
+		&s, (struct analysis_profile_options){ .full = true, .no_inline = true });
+	assert_int_equal(tree_self(outer, "python3;[truncated];x::outer", "cpu-samples"), 2);
+	assert_int_equal(tree_self(outer,
+				   "python3;py::step (train.py:42);libx.so+0x99;x::outer;"
+				   "[kernel]+0xffff0000",
+				   "cpu-samples"),
+			 3);
+	profile_free(outer);
 	/* 1000 Hz: a sample is a millisecond. */
 	assert_int_equal(tree_total(p, "cpu-time"), 5000000);
 	uint32_t node =
