@@ -138,7 +138,7 @@ static int ask_worker(struct session *s, const struct object *object,
 		return -ENOMEM;
 	uint64_t start_ns = session_now();
 	int rc = worker_symbolize(s->worker, what, &ask, on_symbol, &target, &counts, &err);
-	uint64_t taken_ns = session_now() - start_ns;
+	uint64_t taken_ns = session_now() - start_ns - counts.fetch_ns;
 	s->line_budget_ns -= taken_ns < s->line_budget_ns ? taken_ns : s->line_budget_ns;
 	if (rc < 0 && *capture_writer_error(s->writer))
 		return rc;

@@ -77,7 +77,11 @@ static int converse(struct worker *w, const struct worker_call *call, const int 
 			break;
 		if (m->type == WORKER_REPLY)
 			return 0;
-		rc = m->type == WORKER_WANT_FILE ? answer_want(w, call, m) : -EPROTO;
+		if (m->type != WORKER_WANT_FILE)
+			return -EPROTO;
+		now = now_ns();
+		rc = answer_want(w, call, m);
+		deadline += now_ns() - now; /* a server's time is not the worker's */
 	}
 	return rc;
 }

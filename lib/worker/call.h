@@ -12,7 +12,7 @@ struct worker_call {
 	const void *args; /* at most WORKER_ARGS_BYTES; NULL: none */
 	size_t args_size;
 	struct span input;
-	uint64_t timeout_ns; /* how long it may take in all, waiting for debug files included */
+	uint64_t timeout_ns; /* how long it may take, without what open() takes */
 	/* Open the @attempt-th file that @wanted can mean: a descriptor that is closed here, or negative
 	 * errno. NULL: there are none. What the worker wants is checked to be well-formed text. */
 	int (*open)(void *data, const struct elf_symbols_wanted *wanted, uint32_t attempt);

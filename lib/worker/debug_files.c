@@ -22,6 +22,16 @@ static int open_in_root(int root_fd, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : fd;
 }
 
+bool debug_files_is_elf(int fd)
+{
+	uint8_t magic[SELFMAG];
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       io_pread_full(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 /*
  * Regular ELF files only. We may be root and the path a stranger's: opened by O_PATH first, which has no
  * effect on devices, and never handed on unless it begins as an ELF file, which nothing secret does.
@@ -30,7 +40,6 @@ static int open_elf(int root_fd, const char *path)
 {
 	struct stat st;
 	char self[64];
-	uint8_t magic[SELFMAG];
 
 	CLEANUP_CLOSE int found = open_in_root(root_fd, path, O_PATH);
 	if (found < 0)
@@ -41,8 +50,7 @@ static int open_elf(int root_fd, const char *path)
 	CLEANUP_CLOSE int fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	if (io_pread_full(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, ELFMAG, SELFMAG) != 0)
+	if (!debug_files_is_elf(fd))
 		return -ENOENT;
 	return TAKE_FD(fd);
 }

@@ -15,3 +15,6 @@ struct debug_files {
  */
 int debug_files_open(const struct debug_files *d, const struct elf_symbols_wanted *wanted,
 		     uint32_t attempt);
+
+/* Whether a descriptor is of such a file. */
+bool debug_files_is_elf(int fd);

@@ -155,7 +155,6 @@ static int symbolize_elf(struct worker_job *job, const struct symbolize_args *ar
 			 const uint64_t *offsets, size_t count, struct draft *a,
 			 struct symbolize_result *result, struct err *err)
 {
-	uint64_t deadline = args->want_lines ? now_ns() + args->budget_ns : 0;
 	unsigned flags = ELF_SYMBOLS_MAP | (args->want_lines ? ELF_SYMBOLS_LINES : 0);
 	CLEANUP_CLOSE int debug = -1;
 	CLEANUP_CLOSE int alt = -1;
@@ -170,6 +169,8 @@ static int symbolize_elf(struct worker_job *job, const struct symbolize_args *ar
 	result->has_debug_file = debug >= 0;
 	if (elf_symbols_want_alt(e, &wanted))
 		alt = add_file(job, e, &wanted, elf_symbols_add_alt);
+	/* From here on, as finding the file may have been a matter of the network. */
+	uint64_t deadline = args->want_lines ? now_ns() + args->budget_ns : 0;
 	rc = elf_symbols_load(e, err);
 	if (rc < 0)
 		return rc;

@@ -100,6 +100,7 @@ void worker_free(struct worker *w)
 		while (waitpid(w->spawner, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	debug_fetch_release(&w->fetch);
 	free(w);
 }
 

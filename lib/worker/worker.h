@@ -52,7 +52,8 @@ struct worker_object {
 	const char *
 		path; /* as the target sees it; for messages, and to look for debug files beside it */
 	/* The target's root folder, below which its paths and its /usr/lib/debug are resolved; -1: ours.
-	 * Debug files are opened here, by the recorder, and only their descriptors are passed on. */
+	 * Debug files are opened here, by the recorder, and only their descriptors are passed on;
+	 * what is nowhere here is asked of debuginfod, if DEBUGINFOD_URLS is set. */
 	int root_fd;
 };
 
@@ -73,6 +74,7 @@ struct worker_counts {
 	size_t with_lines;     /* and a source line */
 	bool is_budget_spent;  /* before all had their lines */
 	bool has_lines_failed; /* the worker broke on the DWARF; names are from a second try */
+	uint64_t fetch_ns;     /* spent on waiting for debuginfod, in no budget */
 	bool has_debug_file;   /* names or lines are from a separate debug file */
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/call.h"
+#include "worker/fetch.h"
 
 #include <sys/types.h>
 
@@ -11,6 +12,7 @@ struct worker {
 	int orders;    /* socket to it; -1: it is gone */
 	int socket;    /* to the worker; -1: none is running */
 	unsigned starts;
+	struct debug_fetch fetch;
 };
 
 /* Make sure that a worker runs. */
