@@ -110,6 +110,10 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+struct vm_unmapped_area_info {
+	unsigned long length;
+};
+
 struct mm_struct {
 	unsigned long arg_start, arg_end;
 	struct uprobes_state uprobes_state;

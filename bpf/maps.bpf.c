@@ -9,6 +9,7 @@ struct losses_map losses SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct slots_map slots SEC(".maps");
 struct unwind_processes_map unwind_processes SEC(".maps");
+struct unwind_changes_map unwind_changes SEC(".maps");
 struct python_processes_map python_processes SEC(".maps");
 struct python_layouts_map python_layouts SEC(".maps");
 struct probe_programs_map probe_programs SEC(".maps");

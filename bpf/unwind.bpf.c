@@ -37,7 +37,8 @@ struct {
 
 /*
  * Number of an address space -> its executable mappings by address, behind one whose `pages` is how
- * many there are. Replaced as a whole when a process maps something.
+ * many there are and whose `base` the time of CLOCK_MONOTONIC when they were looked at. Replaced as a
+ * whole when a process maps something.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -132,6 +133,39 @@ static long mapping_search_step(u32 i, struct mapping_search *s)
 	return s->step == 0;
 }
 
+struct change_search {
+	const struct unwind_changes *changes;
+	u64 pc, looked_ns;
+	u32 found, news; /* whether pc is in one that is news; how many are */
+};
+
+static long change_search_step(u32 i, struct change_search *s)
+{
+	const struct unwind_range *range = &s->changes->last[i % UNWIND_CHANGES];
+
+	if (range->time_ns > s->looked_ns) {
+		s->news++;
+		s->found |= s->pc >= range->start && s->pc < range->end;
+	}
+	return 0;
+}
+
+/* Is @pc in something that was mapped since the recorder looked? */
+static __noinline bool is_changed(const struct unwind_walk *walk, u64 pc)
+{
+	u32 pid = walk->pid;
+	const struct unwind_changes *changes = bpf_map_lookup_elem(&unwind_changes, &pid);
+
+	if (!changes || changes->all.time_ns <= walk->looked_ns)
+		return false;
+	if (pc < changes->all.start || pc >= changes->all.end)
+		return false;
+	struct change_search s = { .changes = changes, .pc = pc, .looked_ns = walk->looked_ns };
+	bpf_loop(UNWIND_CHANGES, change_search_step, &s, 0);
+	/* When even the oldest is news, older ones may have been overwritten: anything in between. */
+	return s.found || s.news == UNWIND_CHANGES;
+}
+
 /* The mapping that @pc is in, into @walk. */
 static __always_inline int find_mapping(struct unwind_walk *walk, void *mappings, u64 pc)
 {
@@ -147,7 +181,7 @@ static __always_inline int find_mapping(struct unwind_walk *walk, void *mappings
 		return 0;
 	bpf_loop(UNWIND_MAPPING_STEPS, mapping_search_step, &s, 0);
 	m = bpf_map_lookup_elem(mappings, &s.found);
-	if (!s.found || !m || pc >= m->end)
+	if (!s.found || !m || pc >= m->end || is_changed(walk, pc))
 		return -1;
 	walk->mapping = *m;
 	return 0;
@@ -189,8 +223,10 @@ static long return_search_step(u32 i, struct return_search *s)
 /* Return probes that can wait at once: MAX_URETPROBE_DEPTH of kernel/events/uprobes.c. */
 #define RETURN_PROBES_MAX 64
 
-/* What the function that had its return address at @stack returns to; 0: no return probe waits. */
-static __always_inline u64 probed_return(struct uprobe_task *utask, u64 stack)
+/* What the function that had its return address at @stack returns to; 0: no return probe waits. Not
+ * inlined, nor is is_changed(): before Linux 6.13 all frames from the program to the innermost loop
+ * share 512 bytes, and these are seldom entered. */
+static __noinline u64 probed_return(struct uprobe_task *utask, u64 stack)
 {
 	struct return_search s = {
 		.at = BPF_CORE_READ(utask, return_instances),
@@ -451,8 +487,10 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	space = bpf_map_lookup_elem(&unwind_processes, &pid);
 	c.mappings = space ? bpf_map_lookup_elem(&unwind_spaces, space) : NULL;
 	head = c.mappings ? bpf_map_lookup_elem(c.mappings, &zero) : NULL;
+	slot->walk.pid = pid;
 	if (head) {
 		slot->walk.mappings = head->pages;
+		slot->walk.looked_ns = head->base;
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
 	} else {
 		fix_probed(&slot->walk);
@@ -462,5 +500,69 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	}
 	if (wants_copy(c.stack, ((struct event_header *)slot->words)->time_ns))
 		send_copy(slot, c.stack);
+	return 0;
+}
+
+/* Note that [@start, @end) is something else now, if the mappings published say that it is code. */
+static __always_inline void note_change(u32 pid, u64 start, u64 end)
+{
+	u32 *space = bpf_map_lookup_elem(&unwind_processes, &pid), zero = 0;
+	void *mappings = space ? bpf_map_lookup_elem(&unwind_spaces, space) : NULL;
+	const struct unwind_mapping *head, *m;
+
+	head = mappings ? bpf_map_lookup_elem(mappings, &zero) : NULL;
+	if (!head)
+		return;
+	u64 looked_ns = head->base;
+	struct mapping_search s = {
+		.mappings = mappings,
+		.pc = end - 1,
+		.count = head->pages,
+		.step = 1 << (UNWIND_MAPPING_STEPS - 1),
+	};
+	bpf_loop(UNWIND_MAPPING_STEPS, mapping_search_step, &s, 0);
+	m = bpf_map_lookup_elem(mappings, &s.found);
+	if (!s.found || !m || m->end <= start)
+		return;
+
+	struct unwind_changes *changes = bpf_map_lookup_elem(&unwind_changes, &pid);
+	if (!changes) {
+		static const struct unwind_changes none;
+		bpf_map_update_elem(&unwind_changes, &pid, &none, BPF_NOEXIST);
+		changes = bpf_map_lookup_elem(&unwind_changes, &pid);
+		if (!changes)
+			return;
+	}
+	if (changes->all.time_ns <= looked_ns) {
+		changes->all.start = start;
+		changes->all.end = end;
+	}
+	if (start < changes->all.start)
+		changes->all.start = start;
+	if (end > changes->all.end)
+		changes->all.end = end;
+	changes->all.time_ns = bpf_ktime_get_ns();
+	/* The lock of the address space is held: nobody else of this process is here. */
+	struct unwind_range *last = &changes->last[changes->count++ % UNWIND_CHANGES];
+	last->start = start;
+	last->end = end;
+	last->time_ns = changes->all.time_ns;
+}
+
+/*
+ * TP_PROTO(unsigned long addr, struct vm_unmapped_area_info *info): the kernel has found a place for a
+ * new mapping, before mmap() returns. The dynamic linker asks for one place for all of a library. The
+ * side-band tells the recorder of the mapping milliseconds later.
+ */
+SEC("raw_tp/vm_unmapped_area")
+int on_place(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct vm_unmapped_area_info *info = (struct vm_unmapped_area_info *)ctx->args[1];
+	u32 pid = current_ids() >> 32;
+	u64 start = ctx->args[0];
+
+	if (start & 4095 || !is_target(pid)) /* an error is no address of a page */
+		return 0;
+	note_change(pid, start, start + BPF_CORE_READ(info, length));
 	return 0;
 }

@@ -30,6 +30,35 @@ struct unwind_processes_map {
 };
 extern struct unwind_processes_map unwind_processes SEC(".maps");
 
+/*
+ * Places where code was that a process uses for something else now. A library that takes another's
+ * place within milliseconds must not be walked by the other's table: until the recorder has published
+ * mappings that it has looked at later, addresses in these ranges count as unknown.
+ */
+#define UNWIND_CHANGES 8
+struct unwind_range {
+	u64 start, end;
+	u64 time_ns;
+};
+struct unwind_changes {
+	u64 count;                                /* ever */
+	struct unwind_range last[UNWIND_CHANGES]; /* at count % UNWIND_CHANGES */
+	struct unwind_range all; /* around all since the kernel last had everything */
+};
+
+/*
+ * Process id -> its changes. Written by on_place(), inherited and removed by process.bpf.c. As large
+ * as `targets`.
+ */
+struct unwind_changes_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct unwind_changes);
+};
+extern struct unwind_changes_map unwind_changes SEC(".maps");
+
 /* What is read of a frame at once: the return address and all registers that a function may push. A
  * power of two. */
 #define UNWIND_WORDS 8
@@ -40,7 +69,9 @@ struct unwind_walk {
 	struct unwind_mapping mapping; /* that the last frame was in */
 	u64 regs[EVENT_REGS];          /* of the innermost frame, by DWARF number */
 	u64 words[UNWIND_WORDS];       /* below the CFA of the last frame */
-	u64 xol;      /* the page of uprobes: see fix_probed(); 0: this process has none */
+	u64 xol;       /* the page of uprobes: see fix_probed(); 0: this process has none */
+	u64 looked_ns; /* when the recorder looked at the mappings */
+	u32 pid;
 	u32 mappings; /* that the address space has */
 	u32 is_trap;  /* registers are those of an exception, not of a system call */
 	u32 entry;    /* as in struct stack_regs */

@@ -63,7 +63,7 @@ static int follow(struct session *s, const struct event_header *event)
 			       : unwinder_fork(s->unwinder, event->pid, fork->child_pid);
 	case EVENT_EXEC:
 		unwinder_drop(s->unwinder, event->pid, event->time_ns);
-		return unwinder_mark(s->unwinder, event->pid);
+		return unwinder_mark(s->unwinder, event->pid, event->time_ns);
 	case EVENT_EXIT:
 		if (((const struct event_exit *)event)->is_last)
 			unwinder_drop(s->unwinder, event->pid, event->time_ns);
@@ -168,7 +168,7 @@ static int add_side(struct session *s, struct item_side *item)
 	if (e->type == SIDE_MMAP) {
 		int rc = open_mapping(s, item);
 		if (rc >= 0 && s->unwinder)
-			rc = unwinder_mark(s->unwinder, e->pid);
+			rc = unwinder_mark(s->unwinder, e->pid, e->time_ns);
 		if (rc >= 0 && item->object)
 			rc = python_map(s->python, e->pid, item->object,
 					object_bias(item->object, e->start, e->offset));

@@ -111,11 +111,26 @@ void objects_release(struct objects *o)
 	roots_release(&o->roots);
 }
 
+/* 0, or -ESTALE for another file. */
+static int check_file(int fd, const struct object_place *place, uint64_t *ret_size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	/* File systems with several devices (btrfs, overlayfs) tell stat() an anonymous device,
+	 * whose major number is 0, and the kernel's maps another. */
+	if (st.st_ino != place->inode ||
+	    (major(st.st_dev) && st.st_dev != makedev(place->major, place->minor)))
+		return -ESTALE;
+	*ret_size = (uint64_t)st.st_size;
+	return 0;
+}
+
 /* A descriptor of the file that @place maps and no other, by the surest way first. */
 static int open_place(struct objects *o, const struct object_place *place, struct object *object)
 {
 	char link[96];
-	struct stat st;
 
 	/* The kernel's own link to what is mapped there: right even for deleted files. */
 	snprintf(link, sizeof(link), "/proc/%u/map_files/%lx-%lx", place->pid,
@@ -125,20 +140,15 @@ static int open_place(struct objects *o, const struct object_place *place, struc
 	object->root = root < 0 ? 0 : root;
 	if (fd == -EMFILE || fd == -ENFILE || fd == -EACCES)
 		return fd;
-	/* The mapping or the process may be gone already: by the path then. */
-	if (fd < 0)
-		fd = root_open(&o->roots, object->root, object->path, 0);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	/* File systems with several devices (btrfs, overlayfs) tell stat() an anonymous device,
-	 * whose major number is 0, and the kernel's maps another. */
-	if (st.st_ino != place->inode ||
-	    (major(st.st_dev) && st.st_dev != makedev(place->major, place->minor)))
-		return -ESTALE;
-	object->size = (uint64_t)st.st_size;
-	return TAKE_FD(fd);
+	if (fd >= 0 && check_file(fd, place, &object->size) == 0)
+		return TAKE_FD(fd);
+	/* The mapping or the process may be gone already, or another file is mapped there: by the
+	 * path then. */
+	CLEANUP_CLOSE int named = root_open(&o->roots, object->root, object->path, 0);
+	if (named < 0)
+		return named;
+	int rc = check_file(named, place, &object->size);
+	return rc < 0 ? rc : TAKE_FD(named);
 }
 
 static bool is_gone(const char *path)

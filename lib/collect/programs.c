@@ -83,6 +83,10 @@ static int attach_process(struct recorder_bpf *skeleton)
 	skeleton->links.on_exit = bpf_program__attach(skeleton->progs.on_exit);
 	if (!skeleton->links.on_fork || !skeleton->links.on_exec || !skeleton->links.on_exit)
 		return -errno;
+	/* Without it, a library that takes another's place may be walked wrongly for some milliseconds. */
+	skeleton->links.on_place = bpf_program__attach(skeleton->progs.on_place);
+	if (!skeleton->links.on_place)
+		log_debug("cannot follow mappings in the kernel: %s", strerror(errno));
 	return 0;
 }
 

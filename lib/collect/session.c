@@ -123,7 +123,7 @@ static int on_target(void *data, uint32_t pid)
 
 	int rc = intake_add_target(s, pid);
 	if (rc >= 0 && s->unwinder)
-		rc = unwinder_mark(s->unwinder, pid);
+		rc = unwinder_mark(s->unwinder, pid, 0);
 	return rc < 0 ? rc : process_get(&s->processes, pid, session_now(), &process);
 }
 

@@ -36,6 +36,14 @@ static uint64_t cpu_time_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Mappings of one address space; the kernel's default for all of them, executable or not. */
 #define SPACE_MAPPINGS_MAX 65530u
 
@@ -105,13 +113,17 @@ static int follower_get(struct unwinder *u, uint32_t pid, struct follower **ret)
 	return 0;
 }
 
-int unwinder_mark(struct unwinder *u, uint32_t pid)
+int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 {
 	struct follower *f;
 
 	int rc = follower_get(u, pid, &f);
-	if (rc < 0 || f->is_marked)
+	if (rc < 0)
 		return rc;
+	if (time_ns > f->changed_ns)
+		f->changed_ns = time_ns;
+	if (f->is_marked)
+		return 0;
 	f->is_marked = true;
 	return vec_push(&u->marked, f);
 }
@@ -147,7 +159,7 @@ int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child)
 	if (f->space) /* it has been looked at already */
 		return 0;
 	if (!parent || !parent->space)
-		return unwinder_mark(u, child);
+		return unwinder_mark(u, child, 0);
 	f->space = parent->space;
 	u->spaces.data[f->space].users++;
 	/* It has got what its parent had then, perhaps another number. */
@@ -215,6 +227,8 @@ static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uin
 
 	if (vec_push(&space->mappings, (struct unwind_mapping){ 0 }) < 0)
 		return -ENOMEM;
+	/* Before the look: what changes meanwhile is newer. */
+	uint64_t looked_ns = clock_ns();
 	if (proc_read(pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size) < 0)
 		return 0;
 	lines = lines_of(span_of(text, size), "maps");
@@ -228,6 +242,7 @@ static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uin
 			break;
 	}
 	space->mappings.data[0].pages = (uint32_t)space->mappings.len - 1;
+	space->mappings.data[0].base = looked_ns;
 	return space->mappings.len > 1;
 }
 
@@ -296,11 +311,16 @@ static int space_stage(struct unwinder *u, struct follower *f, struct space *fre
 	return 0;
 }
 
-static bool is_same(const struct space *a, const struct space *b)
+/* The kernel has that already, and looked at after the last change. */
+static bool is_known(const struct unwinder *u, const struct follower *f, const struct space *fresh)
 {
-	return a->mappings.len == b->mappings.len &&
-	       !memcmp(a->mappings.data, b->mappings.data,
-		       a->mappings.len * sizeof(*a->mappings.data));
+	const struct space *now = &u->spaces.data[f->space];
+	size_t count = fresh->mappings.len;
+
+	return f->space && now->mappings.len == count &&
+	       now->mappings.data[0].base > f->changed_ns &&
+	       !memcmp(now->mappings.data + 1, fresh->mappings.data + 1,
+		       (count - 1) * sizeof(*fresh->mappings.data));
 }
 
 static int look(struct unwinder *u, struct follower *f, uint64_t now_ns)
@@ -308,7 +328,7 @@ static int look(struct unwinder *u, struct follower *f, uint64_t now_ns)
 	struct space fresh = { 0 };
 
 	int rc = space_read(u, f->pid, &fresh, now_ns);
-	if (rc > 0 && !(f->space && is_same(&fresh, &u->spaces.data[f->space])))
+	if (rc > 0 && !is_known(u, f, &fresh))
 		rc = space_stage(u, f, &fresh, now_ns);
 	space_release(u, &fresh, now_ns);
 	return rc < 0 ? rc : 0;

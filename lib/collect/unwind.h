@@ -24,8 +24,8 @@ int unwinder_open(struct unwinder **ret, const struct programs *programs, struct
 void unwinder_close(struct unwinder *u);
 DEFINE_CLEANUP(unwinder_close, struct unwinder *)
 
-/* Process @pid has mapped something, or is new. */
-int unwinder_mark(struct unwinder *u, uint32_t pid);
+/* Process @pid has mapped something at @time_ns, or is new. */
+int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns);
 /* @pid has forked @child, which the kernel has given the same mappings. */
 int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child);
 /* @pid has a new image, or is no more; the kernel has taken its mappings away. */

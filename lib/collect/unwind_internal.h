@@ -20,6 +20,7 @@ struct follower {
 	uint32_t pid;
 	uint32_t space; /* 0: none */
 	uint64_t next_look_ns;
+	uint64_t changed_ns; /* when it has mapped something last, as far as we were told */
 	bool is_marked;
 };
 

@@ -217,6 +217,9 @@ UNWIND_INLINE enum unwind_result unwind_step(const struct unwind_access *access,
 		if (rc != UNWIND_OK)
 			return rc;
 	}
+	/* Runtimes that make stacks by hand end them with a null return address. */
+	if (!pc)
+		return state->is_return ? UNWIND_ROOT : UNWIND_UNSUPPORTED;
 	state->pc = pc;
 	state->sp = cfa;
 	state->fp = fp;
@@ -224,8 +227,7 @@ UNWIND_INLINE enum unwind_result unwind_step(const struct unwind_access *access,
 	state->signal_regs = 0;
 	state->is_leaf = 0;
 	state->is_return = 1;
-	/* Runtimes that make stacks by hand end them with a null return address. */
-	return pc ? UNWIND_OK : UNWIND_ROOT;
+	return UNWIND_OK;
 }
 
 /* The longest call and some more: what unwind_call_ends() looks at. */

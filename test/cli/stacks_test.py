@@ -215,6 +215,29 @@ class Stacks(unittest.TestCase):
         self.assertEqual(len(named), 1, capture.info)
         self.assertIn('bad.so', named[0])
 
+    def test_churn(self):
+        """Two libraries take each other's place every few milliseconds: no stack is made by the other's
+        tables. Each ends in main, and is in one library only."""
+        libraries = [os.path.join(WORKLOADS, f'churn_{n}.so') for n in (120, 1500)]
+        churn = os.path.join(WORKLOADS, 'churn')
+        capture = self.record('--', churn, '5', '3', *libraries)
+        inside = [s for s in capture.settled() if any(m.startswith('churn_') for m, _ in s[2])]
+        self.assertGreater(len(inside), 100)
+        wrong = []
+        for _, flags, frames in inside:
+            modules = [m for m, _ in frames if m != '[kernel]']
+            in_library = [m for m in modules if m.startswith('churn_')]
+            shape = re.sub(r'(L)+', 'L', ''.join(
+                'L' if m.startswith('churn_') else 'P' if m == 'churn' else
+                'C' if m == 'libc.so.6' else '?' for m in modules))
+            # The library's recursion, visit(), main(), libc twice, _start: no more, no less.
+            if ('rooted' in flags and 'by-scan' not in flags and
+                    not (len(set(in_library)) == 1 and len(in_library) <= 13 and
+                         shape == 'LPPCCP')):
+                wrong.append((flags, modules))
+        self.assertEqual(wrong[:5], [])
+        self.assertGreaterEqual(percent(inside, 'rooted'), 99.0, summary(inside))
+
     def test_max_stack(self):
         capture = self.record('--max-stack', '10', '--', STACKS, 'calls', '2')
         user = [len(s[2]) for s in capture.samples if 'in-kernel' not in s[1]]
