@@ -45,7 +45,9 @@ enum event_python_flag {
 };
 
 /*
- * Always last in its event. ips[skip...] are the user frames, leaf first, directly behind them the
+ * Always last in its event. ips[skip...] are the user frames, leaf first (of all but the first, the
+ * byte before is in the instruction meant: a return address, or an interrupted one + 1), directly
+ * behind them the
  * kernel frames, and behind those python_count of struct python_entry (python/walk.h): the frames
  * of the interpreter, innermost first. Each run of these, which ends with PYTHON_ENTRY_END, takes
  * the place of one call of the interpreter's loop among the user frames.

@@ -338,6 +338,11 @@ static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, v
 					: STACK_CAUSE_NO_TABLE;
 		return UNWIND_NO_ROW;
 	}
+	/* A handler "returns" to the first instruction of the stub that ends it: not to a call. */
+	u32 last = stack->user_count - 1;
+	if (unwind_row_cfa(row) == UNWIND_CFA_SIGNAL && walk->state.is_return &&
+	    last < EVENT_USER_FRAMES)
+		stack->ips[last]++;
 	enum unwind_result rc = unwind_step(&access, &walk->state, row);
 	if (rc == UNWIND_ROOT)
 		stack->flags |= EVENT_STACK_ROOTED;
@@ -358,7 +363,8 @@ static long walk_step(u32 i, struct walk_context *c)
 		return 1;
 	}
 	fix_probed(walk);
-	stack->ips[count] = walk->state.pc;
+	/* Readers look one byte before: in the call, where it is a return address. */
+	stack->ips[count] = walk->state.pc + (count && !walk->state.is_return);
 	stack->user_count = count + 1;
 	return walk_frame(walk, c->mappings, stack) != UNWIND_OK;
 }

@@ -53,7 +53,7 @@ static enum unwind_result walk_rows(struct walker *w)
 		rc = unwind_space_step(w->space, &w->access, &w->state);
 		if (rc != UNWIND_OK)
 			return rc;
-		w->ips[w->count++] = w->state.pc;
+		w->ips[w->count++] = w->state.pc + !w->state.is_return;
 	}
 	return UNWIND_OK;
 }

@@ -41,7 +41,7 @@ struct unwind_walked {
 	bool used_scan; /* frames from one on were looked for, not told */
 };
 
-/* Where the walked frames go, and who is asked for odd ones (NULL: nobody). */
+/* Where the walked frames go (return addresses, and interrupted ones + 1), and who is asked for odd ones (NULL: nobody). */
 struct unwind_copy_walk {
 	uint64_t *ips;
 	size_t max;

@@ -77,7 +77,7 @@ def perfs(pid, path, options):
           f'{100 * rooted / count:.2f} % rooted; recorder {cpu:.2f} s CPU, '
           f'{os.path.getsize(path) / count:.0f} bytes a sample; perf script {script:.2f} s CPU '
           f'more')
-    return cpu
+    return cpu + (script if 'dwarf,65528' in options else 0)
 
 
 def compare(title, command, warm):
@@ -89,7 +89,7 @@ def compare(title, command, warm):
         if shutil.which('perf'):
             them = perfs(target.pid, os.path.join(folder, 'b.data'), ['--call-graph', 'dwarf,65528'])
             perfs(target.pid, os.path.join(folder, 'c.data'), ['--call-graph', 'fp'])
-            print(f'  recorder: {us / them:.2f} of perf with dwarf,65528')
+            print(f'  {us / them:.2f} of the CPU time of perf record and perf script')
         target.kill()
 
 

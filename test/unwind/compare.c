@@ -192,6 +192,16 @@ static void print_stack(const struct target *t, const char *title, const struct 
 /* What is hidden around the innermost frame's program counter. */
 #define HIDDEN_BYTES 12u
 
+/* Callers from a copy against the stack; interrupted frames are one more there. */
+static bool is_same(const uint64_t *ips, const struct stack *ours, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ips[i] - ours->ips[i + 1] > 1)
+			return false;
+	}
+	return true;
+}
+
 /* Again, as if there were no unwind information for the code around the program counter: the
  * caller has to be found on the stack. */
 static void walk_hidden(const struct unwind_space *known, const struct unwind_copy *copy,
@@ -225,7 +235,7 @@ static void walk_hidden(const struct unwind_space *known, const struct unwind_co
 	unwind_copy_walk(&space, copy, &walk, &walked);
 	totals->scans++;
 	totals->scans_same += walked.end == UNWIND_ROOT && walked.count == ours->count - 1 &&
-			      !memcmp(ips, ours->ips + 1, walked.count * sizeof(*ips));
+			      is_same(ips, ours, walked.count);
 }
 
 /* @ours, got from the memory of the process, again from a copy of its stack. What tables alone cannot
@@ -267,8 +277,7 @@ static void walk_copy(struct live *live, struct stack *ours, struct totals *tota
 		totals->copies--;
 	else
 		totals->copies_same +=
-			walked.count + 1 >= ours->count &&
-			!memcmp(ips, ours->ips + 1, (ours->count - 1) * sizeof(*ips)) &&
+			walked.count + 1 >= ours->count && is_same(ips, ours, ours->count - 1) &&
 			(walked.end == ours->end || walked.used_libunwind || walked.used_scan);
 	if (ours->end == UNWIND_UNSUPPORTED && walked.used_libunwind) {
 		ours->end = walked.end;
