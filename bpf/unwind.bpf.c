@@ -320,6 +320,17 @@ static __always_inline u32 cause_of(enum unwind_result rc)
 	return rc == UNWIND_UNREADABLE ? STACK_CAUSE_UNREADABLE : STACK_CAUSE_UNSUPPORTED;
 }
 
+/* Why the walk ends in code without a table. */
+static __always_inline u32 cause_without_table(const struct unwind_mapping *mapping)
+{
+	if (!mapping->table && mapping->pages == UNWIND_NO_TABLE_JIT)
+		return STACK_CAUSE_JIT;
+	/* One frame is all there is to a sample of accelerator code; no copy is wanted for more. */
+	if (!mapping->table && mapping->pages == UNWIND_NO_TABLE_DEVICE)
+		return STACK_CAUSE_NONE;
+	return STACK_CAUSE_NO_TABLE;
+}
+
 static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, void *mappings,
 						     struct event_stack *stack)
 {
@@ -333,9 +344,7 @@ static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, v
 	}
 	row = find_row(walk, (u32)(pc - walk->mapping.base));
 	if (!row) {
-		stack->status = !walk->mapping.table && walk->mapping.pages == UNWIND_NO_TABLE_JIT
-					? STACK_CAUSE_JIT
-					: STACK_CAUSE_NO_TABLE;
+		stack->status = cause_without_table(&walk->mapping);
 		return UNWIND_NO_ROW;
 	}
 	/* A handler "returns" to the first instruction of the stub that ends it: not to a call. */

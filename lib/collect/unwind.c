@@ -185,6 +185,13 @@ void unwinder_drop(struct unwinder *u, uint32_t pid, uint64_t now_ns)
 	free(f);
 }
 
+static uint32_t why_no_table(const struct object *object)
+{
+	if (!object)
+		return UNWIND_NO_TABLE_JIT;
+	return object->flags & OBJECT_HOLDS_DEVICE_CODE ? UNWIND_NO_TABLE_DEVICE : UNWIND_NO_TABLE;
+}
+
 static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping *m,
 		    struct space *space, uint64_t now_ns)
 {
@@ -211,7 +218,7 @@ static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping 
 		mapping.pages = rows->pages;
 		table_use(&u->tables, mapping.table);
 	} else {
-		mapping.pages = object ? UNWIND_NO_TABLE : UNWIND_NO_TABLE_JIT;
+		mapping.pages = why_no_table(object);
 	}
 	return vec_push(&space->mappings, mapping);
 }

@@ -101,4 +101,5 @@ enum unwind_no_table {
 	UNWIND_NO_TABLE,         /* an object without unwind information, or not read yet */
 	UNWIND_NO_TABLE_JIT,     /* memory without a file: code made at run time */
 	UNWIND_NO_TABLE_UPROBES, /* the kernel's [uprobes] page */
+	UNWIND_NO_TABLE_DEVICE,  /* accelerator code: its caller is a launch, not a frame */
 };
