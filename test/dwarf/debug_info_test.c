@@ -211,25 +211,33 @@ static void test_like_llvm(void **state)
 	compare_fixtures(&(struct tool){ LLVM, NULL });
 }
 
-/* The C library with its debug file, where it is installed: assembly, several units, many inlines. */
-static void test_libc(void **state)
+/* Where Debian puts the debug file of @code_path: false when it cannot be told. */
+static bool find_debug_file(const char *code_path, char path[PATH_MAX])
 {
-	(void)state;
-	static const char code_path[] = "/lib/x86_64-linux-gnu/libc.so.6";
 	struct elf_build_id id;
-	char path[PATH_MAX];
-	struct comparison c = { .has_aliases = true };
 	struct err err;
 
 	CLEANUP_CLOSE int fd = open(code_path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(elf_close) struct elf_file *elf = NULL;
 	if (elf_open_fd(&elf, fd, code_path, 0, &err) < 0 || elf_build_id(elf, &id) < 0)
-		skip();
-	int n = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", id.bytes[0]);
+		return false;
+	int n = snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/%02x/", id.bytes[0]);
 	for (size_t i = 1; i < id.size; i++)
-		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", id.bytes[i]);
-	snprintf(path + n, sizeof(path) - (size_t)n, ".debug");
-	if (access(path, R_OK) < 0 || system("llvm-symbolizer --version > /dev/null 2>&1") != 0) {
+		n += snprintf(path + n, PATH_MAX - (size_t)n, "%02x", id.bytes[i]);
+	snprintf(path + n, PATH_MAX - (size_t)n, ".debug");
+	return access(path, R_OK) == 0;
+}
+
+/* The C library with its debug file, where it is installed: assembly, several units, many inlines. */
+static void test_libc(void **state)
+{
+	(void)state;
+	static const char code_path[] = "/lib/x86_64-linux-gnu/libc.so.6";
+	char path[PATH_MAX];
+	struct comparison c = { .has_aliases = true };
+
+	if (!find_debug_file(code_path, path) ||
+	    system("llvm-symbolizer --version > /dev/null 2>&1") != 0) { /* NOLINT */
 		print_message("no llvm-symbolizer or no debug file of the C library\n");
 		skip();
 	}
