@@ -32,6 +32,10 @@
 #define OPENCL_WAITING_MAX (1u << 20)
 /* With a runtime that never tells, only a few launches are kept. */
 #define OPENCL_WAITING_MAX_MUTE (1u << 10)
+/* How far a command's launch is looked for: many times what can be in flight out of order. */
+#define OPENCL_SEARCH_MAX 8192
+/* Queues whose device is looked for in the target's memory: each takes a thousand reads. */
+#define OPENCL_DEVICE_SEARCHES 16
 /* Threads that wait for the device at the same time. */
 #define OPENCL_WAITS_MAX 4096
 
@@ -171,6 +175,7 @@ struct opencl_process {
 	int window_word; /* of the window: which one is the queue; -1: not known */
 	/* Numbers of work groups are where we look for them: seen once, and never otherwise. */
 	bool groups_agree, groups_disagree;
+	uint32_t device_searches;
 	bool has_pocl;
 	uint64_t launches;
 };

@@ -206,10 +206,14 @@ static int add_queue(struct opencl *o, struct opencl_process *p, struct opencl_q
 }
 
 /* The device of a queue that was made before the recording; 0: not found. */
-static uint64_t find_device(struct opencl *o, const struct opencl_process *p, uint64_t queue)
+static uint64_t find_device(struct opencl *o, struct opencl_process *p, uint64_t queue)
 {
 	uint64_t words[QUEUE_DEVICE_WORDS];
 	char name[DEVICE_NAME_MAX];
+
+	/* So many queues are those of one device. */
+	if (p->device_searches++ >= OPENCL_DEVICE_SEARCHES)
+		return p->devices.data[0].handle;
 
 	if (o->host.read(o->host.data, p->pid, queue + QUEUE_DEVICE_FIRST, words, sizeof(words)) <
 	    0)

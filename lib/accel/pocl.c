@@ -125,7 +125,7 @@ static void pass_over(struct opencl_queue *q, const struct opencl_launch *launch
 {
 	if (q->out_of_order)
 		return;
-	for (size_t i = q->first; i < q->launches.len; i++) {
+	for (size_t i = q->first; i < q->launches.len && i < q->first + OPENCL_SEARCH_MAX; i++) {
 		struct opencl_launch *older = &q->launches.data[i];
 		if (older == launch)
 			return;
@@ -143,7 +143,7 @@ static struct opencl_launch *launch_in_order(const struct opencl_process *p, str
 		return NULL;
 	}
 	struct opencl_launch *passed_over = NULL;
-	for (size_t i = q->first; i < q->launches.len; i++) {
+	for (size_t i = q->first; i < q->launches.len && i < q->first + OPENCL_SEARCH_MAX; i++) {
 		struct opencl_launch *launch = &q->launches.data[i];
 		if (!launch_fits(launch, view) || (use_groups && !groups_fit(launch, view)))
 			continue;
