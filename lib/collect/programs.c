@@ -57,7 +57,7 @@ static int load_failed(int code, struct err *err)
 			       "cannot load BPF programs: run as root, or give the binary the "
 			       "capabilities CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		return err_set(err, code,
+		return err_set(err, -EOPNOTSUPP,
 			       "cannot load BPF programs: this kernel has no BTF "
 			       "(/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF=y");
 	return err_set(err, code, "cannot load BPF programs (-v tells what the kernel said)");

@@ -102,6 +102,18 @@ class Record(unittest.TestCase):
                                delta=4 * (share * (1 - share) / both) ** 0.5 + 0.005)
         return count
 
+    def test_no_btf(self):
+        """A kernel without BTF, as far as a process can tell: its own view of /sys has none."""
+        done = subprocess.run(
+            ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', 'sh',
+             PROGRAM, 'record', '-o', self.data, '--', 'true'],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, 'accel-prof: cannot load BPF programs: this kernel has no BTF '
+                                      '(/sys/kernel/btf/vmlinux); it needs '
+                                      'CONFIG_DEBUG_INFO_BTF=y: Operation not supported\n')
+        self.assertFalse(os.path.exists(self.data))
+
     def test_command_has_our_standing(self):
         """The recorder asks for priority and descriptors; the command gets what it would have."""
         show = ['sh', '-c', 'nice; ulimit -Sn; ulimit -Hn']
