@@ -51,7 +51,23 @@ static __always_inline void registers_load(struct registers *to, const struct pt
 	to->word[19] = *(volatile u64 *)&ctx->sp;
 }
 #else
-#error "which words are the registers, the stack pointer and the return value on this processor?"
+#define REGISTER_STACK  31
+#define REGISTER_RETURN 0
+
+static __always_inline void registers_load(struct registers *to, const struct pt_regs *ctx)
+{
+	__builtin_memset(to, 0, sizeof(*to));
+	/* x0 to x7 hold arguments; a site that names others has no program here. */
+	to->word[0] = *(volatile u64 *)&ctx->user_regs.regs[0];
+	to->word[1] = *(volatile u64 *)&ctx->user_regs.regs[1];
+	to->word[2] = *(volatile u64 *)&ctx->user_regs.regs[2];
+	to->word[3] = *(volatile u64 *)&ctx->user_regs.regs[3];
+	to->word[4] = *(volatile u64 *)&ctx->user_regs.regs[4];
+	to->word[5] = *(volatile u64 *)&ctx->user_regs.regs[5];
+	to->word[6] = *(volatile u64 *)&ctx->user_regs.regs[6];
+	to->word[7] = *(volatile u64 *)&ctx->user_regs.regs[7];
+	to->word[REGISTER_STACK] = *(volatile u64 *)&ctx->user_regs.sp;
+}
 #endif
 
 /* The number that a read starts from. Returns whether that failed. */
@@ -170,7 +186,7 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	struct event_stack *stack = (struct event_stack *)(event + 1);
 	struct stack_regs regs;
 	event->header.stack_offset = sizeof(*event);
-	stack_regs_load(&regs, slot, ctx);
+	stack_regs_load(&regs, slot, (const bpf_user_pt_regs_t *)ctx);
 	regs.entry = program->return_address + 1;
 	stack->kernel_count = 0;
 	stack_walk_user(ctx, slot, &regs, stack);

@@ -16,7 +16,10 @@ static const uint8_t register_word[PLACE_REGISTERS] = {
 	10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0,
 };
 #else
-#error "which word of pt_regs is which register on this processor?"
+/* aarch64 numbers its registers as it stores them. */
+static const uint8_t register_word[PLACE_REGISTERS] = {
+	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+};
 #endif
 
 static struct probe_read read_make(const struct probe_value *value, const struct probe_place *place)
