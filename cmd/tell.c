@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print(const char *fmt, va_list ap, const char *after)
+__attribute__((format(printf, 1, 0))) static void print(const char *fmt, va_list ap,
+							const char *after)
 {
 	char text[2048];
 	struct strbuf safe = { 0 };

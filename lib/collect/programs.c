@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 /* libbpf's own words go where our debug messages go. */
-static int print_debug(enum libbpf_print_level level, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static int print_debug(enum libbpf_print_level level,
+							     const char *fmt, va_list args)
 {
 	char text[1024];
 

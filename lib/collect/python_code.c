@@ -51,8 +51,7 @@ int python_intake(struct python *p, const struct event_header **event)
 	const uint64_t *space = hash_get(&p->by_pid, (*event)->pid);
 	size_t frames = (size_t)stack->skip + stack->user_count + stack->kernel_count;
 	memcpy(p->event, *event, (*event)->size);
-	struct event_stack *copy =
-		(struct event_stack *)((char *)p->event + (*event)->stack_offset);
+	struct event_stack *copy = (void *)((char *)p->event + (*event)->stack_offset);
 	struct python_entry *entries = (struct python_entry *)&copy->ips[frames];
 	for (uint32_t i = 0; i < copy->python_count; i++) {
 		uint64_t address = entries[i].code & ~(uint64_t)PYTHON_ENTRY_END;

@@ -15,8 +15,25 @@ int main(int argc, char **argv)
 	struct err err;
 
 	for (int i = 1; i < argc; i++) {
+		/* A flag, or "--name value". */
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
-		if (!strcmp(argv[i], "--html"))
+		bool has_value = true;
+		if (!strcmp(argv[i], "--width"))
+			opt.width_px = (uint32_t)strtoul(value, NULL, 10);
+		else if (!strcmp(argv[i], "--title"))
+			opt.title = value;
+		else if (!strcmp(argv[i], "--note"))
+			opt.note = value;
+		else if (!strcmp(argv[i], "--diff"))
+			base = value;
+		else if (!strcmp(argv[i], "--metric"))
+			metric = value;
+		else
+			has_value = false;
+
+		if (has_value)
+			i++;
+		else if (!strcmp(argv[i], "--html"))
 			opt.format = FLAME_HTML;
 		else if (!strcmp(argv[i], "--folded"))
 			is_folded = true;
@@ -26,16 +43,6 @@ int main(int argc, char **argv)
 			opt.full = true;
 		else if (!strcmp(argv[i], "--inverted"))
 			opt.inverted = true;
-		else if (!strcmp(argv[i], "--width"))
-			opt.width_px = (uint32_t)strtoul(value, NULL, 10), i++;
-		else if (!strcmp(argv[i], "--title"))
-			opt.title = value, i++;
-		else if (!strcmp(argv[i], "--note"))
-			opt.note = value, i++;
-		else if (!strcmp(argv[i], "--diff"))
-			base = value, i++;
-		else if (!strcmp(argv[i], "--metric"))
-			metric = value, i++;
 		else
 			return 2;
 	}

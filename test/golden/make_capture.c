@@ -167,9 +167,10 @@ static void fill_field(struct record *rec, const struct field *f, uint64_t value
 		memcpy(at, triple, sizeof(triple));
 	else if (f->kind == FIELD_F64)
 		memcpy(at, &real, sizeof(real));
-	else if (f->kind == FIELD_LINES)
-		rec->symbol.count = ARRAY_SIZE(lines), rec->symbol.lines = lines;
-	else if (f->size == sizeof(value))
+	else if (f->kind == FIELD_LINES) {
+		rec->symbol.count = ARRAY_SIZE(lines);
+		rec->symbol.lines = lines;
+	} else if (f->size == sizeof(value))
 		memcpy(at, &value, sizeof(value));
 	else
 		memcpy(at, &narrow, sizeof(narrow));
