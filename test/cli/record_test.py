@@ -45,8 +45,10 @@ class Capture:
                 stack = self.stacks[self.field(rest, 'stack')]
                 self.samples.append((self.field(rest, 'thread'), stack))
             elif kind == 'THREAD':
+                # One that ended before its name could be read has none.
+                name = re.search(r'name=\d+:"([^"]*)"', rest)
                 self.threads[self.field(rest, 'id')] = (
-                    self.field(rest, 'process'), re.search(r'name=\d+:"([^"]*)"', rest)[1])
+                    self.field(rest, 'process'), name[1] if name else '')
             elif kind == 'PROCESS':
                 self.processes[self.field(rest, 'id')] = rest
 
