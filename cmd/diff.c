@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filter_options.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
 #include "export/json.h"
@@ -40,12 +41,6 @@ enum {
 	KEY_NOISE,
 	KEY_LIMIT,
 	KEY_JSON,
-	KEY_PID,
-	KEY_TID,
-	KEY_COMM,
-	KEY_DEVICE,
-	KEY_KERNEL,
-	KEY_TIME,
 };
 
 static const struct argp_option options[] = {
@@ -57,39 +52,8 @@ static const struct argp_option options[] = {
 	{ "noise", KEY_NOISE, "PERCENT", 0, "Leave out smaller changes; 1 is usual", 0 },
 	{ "limit", KEY_LIMIT, "ROWS", 0, "Show so many rows of each table; 10 is usual", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Write JSON, for programs", 0 },
-
-	{ NULL, 0, NULL, 0, "Which part of both captures:", 1 },
-	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
-	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
-	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
-	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
-	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
-	  "Only kernels and copies whose name matches", 1 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
 	{ 0 },
 };
-
-/* The texts that go on as they are; NULL for another option. */
-static const char **text_option(struct analysis_filter *f, int key)
-{
-	switch (key) {
-	case KEY_PID:
-		return &f->pid;
-	case KEY_TID:
-		return &f->tid;
-	case KEY_COMM:
-		return &f->comm;
-	case KEY_DEVICE:
-		return &f->device;
-	case KEY_KERNEL:
-		return &f->kernel;
-	case KEY_TIME:
-		return &f->time;
-	default:
-		return NULL;
-	}
-}
 
 static void parse_gate(struct diff_options *opt, const char *arg, struct argp_state *state)
 {
@@ -111,14 +75,12 @@ static void parse_noise(struct diff_options *opt, const char *arg, struct argp_s
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct diff_options *opt = state->input;
-	const char **text = text_option(&opt->diff.filter, key);
 	uint32_t number;
 
-	if (text) {
-		*text = arg;
-		return 0;
-	}
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opt->diff.filter;
+		return 0;
 	case KEY_FAIL_ON:
 		parse_gate(opt, arg, state);
 		return 0;
@@ -373,6 +335,7 @@ int cmd_diff(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = filter_options,
 		.args_doc = "BASE NEW",
 		.doc = "Show what changed between two captures, and whether it is more than noise.",
 	};

@@ -6,6 +6,7 @@
 #include "analyze/summary.h"
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
+#include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output_file.h"
@@ -29,12 +30,6 @@ enum {
 	KEY_METRIC,
 	KEY_FOLD,
 	KEY_LEAF,
-	KEY_PID,
-	KEY_TID,
-	KEY_COMM,
-	KEY_DEVICE,
-	KEY_KERNEL,
-	KEY_TIME,
 };
 
 static const struct argp_option options[] = {
@@ -54,43 +49,8 @@ static const struct argp_option options[] = {
 	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
 	  "stall",
 	  0 },
-
-	{ NULL, 0, NULL, 0, "Which part of the capture:", 1 },
-	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
-	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
-	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
-	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
-	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
-	  "Only kernels and copies whose name matches", 1 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
 	{ 0 },
 };
-
-/* The texts that go on as they are; NULL for another option. */
-static const char **text_option(struct command_options *opt, int key)
-{
-	switch (key) {
-	case 'o':
-		return &opt->output;
-	case KEY_METRIC:
-		return &opt->metric;
-	case KEY_PID:
-		return &opt->profile.filter.pid;
-	case KEY_TID:
-		return &opt->profile.filter.tid;
-	case KEY_COMM:
-		return &opt->profile.filter.comm;
-	case KEY_DEVICE:
-		return &opt->profile.filter.device;
-	case KEY_KERNEL:
-		return &opt->profile.filter.kernel;
-	case KEY_TIME:
-		return &opt->profile.filter.time;
-	default:
-		return NULL;
-	}
-}
 
 static void list_formats(char *ret, size_t size)
 {
@@ -103,16 +63,20 @@ static void list_formats(char *ret, size_t size)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct command_options *opt = state->input;
-	const char **text = text_option(opt, key);
 	char formats[256];
 	struct err err;
 
-	if (text) {
-		*text = arg;
-		return 0;
-	}
 	list_formats(formats, sizeof(formats));
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opt->profile.filter;
+		return 0;
+	case 'o':
+		opt->output = arg;
+		return 0;
+	case KEY_METRIC:
+		opt->metric = arg;
+		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
 		if (opt->path)
@@ -283,6 +247,7 @@ int cmd_export(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = filter_options,
 		.args_doc = "[FILE]",
 		.doc = "Write a capture in the format of another tool.",
 	};

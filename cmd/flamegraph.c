@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output_file.h"
@@ -51,12 +52,6 @@ enum {
 	KEY_FULL,
 	KEY_NO_INLINE,
 	KEY_LEAF,
-	KEY_PID,
-	KEY_TID,
-	KEY_COMM,
-	KEY_DEVICE,
-	KEY_KERNEL,
-	KEY_TIME,
 };
 
 static const struct argp_option options[] = {
@@ -73,16 +68,6 @@ static const struct argp_option options[] = {
 	{ "inverted", KEY_INVERTED, NULL, 0, "Put the root at the top", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },
-
-	{ NULL, 0, NULL, 0, "Which part of the capture:", 1 },
-	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
-	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
-	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
-	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
-	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
-	  "Only kernels and copies whose name matches", 1 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
 
 	{ NULL, 0, NULL, 0, "Which frames, by extended regular expressions:", 2 },
 	{ "root", KEY_ROOT, "REGEX", 0, "Start each path at its first matching frame", 2 },
@@ -117,18 +102,6 @@ static const char **text_option(struct flamegraph_options *opt, int key)
 		return &opt->ignore;
 	case KEY_HIDE:
 		return &opt->hide;
-	case KEY_PID:
-		return &opt->profile.filter.pid;
-	case KEY_TID:
-		return &opt->profile.filter.tid;
-	case KEY_COMM:
-		return &opt->profile.filter.comm;
-	case KEY_DEVICE:
-		return &opt->profile.filter.device;
-	case KEY_KERNEL:
-		return &opt->profile.filter.kernel;
-	case KEY_TIME:
-		return &opt->profile.filter.time;
 	default:
 		return NULL;
 	}
@@ -161,6 +134,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opt->profile.filter;
+		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
 		if (opt->path)
@@ -389,6 +365,7 @@ int cmd_flamegraph(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = filter_options,
 		.args_doc = "[FILE]",
 		.doc = "Draw where the time of accelerators and host code goes, as one SVG.",
 	};

@@ -5,6 +5,7 @@
 #include "analyze/analyze.h"
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
+#include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output_file.h"
@@ -28,12 +29,6 @@ enum {
 	KEY_TITLE,
 	KEY_FORMAT,
 	KEY_FULL,
-	KEY_PID,
-	KEY_TID,
-	KEY_COMM,
-	KEY_DEVICE,
-	KEY_KERNEL,
-	KEY_TIME,
 };
 
 static const struct argp_option options[] = {
@@ -48,55 +43,23 @@ static const struct argp_option options[] = {
 	{ "title", KEY_TITLE, "TEXT", 0, "Head the picture with TEXT", 0 },
 	{ "full", KEY_FULL, NULL, 0,
 	  "Show framework frames and numbered layers one by one in the flame graph", 0 },
-
-	{ NULL, 0, NULL, 0, "Which part of the capture:", 1 },
-	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 1 },
-	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 1 },
-	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 1 },
-	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 1 },
-	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
-	  "Only kernels and copies whose name matches", 1 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Only this time: seconds since the start, or shares as 10%-20%", 1 },
 	{ 0 },
 };
-
-/* The texts that go on as they are; NULL for another option. */
-static const char **text_option(struct heatmap_command *opt, int key)
-{
-	struct analysis_filter *f = &opt->profile.filter;
-	switch (key) {
-	case 'o':
-		return &opt->output;
-	case KEY_TITLE:
-		return &opt->title;
-	case KEY_PID:
-		return &f->pid;
-	case KEY_TID:
-		return &f->tid;
-	case KEY_COMM:
-		return &f->comm;
-	case KEY_DEVICE:
-		return &f->device;
-	case KEY_KERNEL:
-		return &f->kernel;
-	case KEY_TIME:
-		return &f->time;
-	default:
-		return NULL;
-	}
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct heatmap_command *opt = state->input;
-	const char **text = text_option(opt, key);
 
-	if (text) {
-		*text = arg;
-		return 0;
-	}
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opt->profile.filter;
+		return 0;
+	case 'o':
+		opt->output = arg;
+		return 0;
+	case KEY_TITLE:
+		opt->title = arg;
+		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
 		if (opt->path)
@@ -182,6 +145,7 @@ int cmd_heatmap(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = filter_options,
 		.args_doc = "[FILE]",
 		.doc = "Draw when time was spent, one column for each second, as one SVG.",
 	};

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/next.h"
 #include "cmd/options.h"
@@ -76,13 +77,6 @@ struct report_options {
 enum {
 	KEY_SORT = 256,
 	KEY_VIEW,
-	KEY_PID,
-	KEY_TID,
-	KEY_COMM,
-	KEY_DEVICE,
-	KEY_KERNEL,
-	KEY_TIME,
-	KEY_STEP,
 	KEY_JSON,
 	KEY_CSV,
 	KEY_FULL,
@@ -98,15 +92,6 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
-	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 0 },
-	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 0 },
-	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 0 },
-	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 0 },
-	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
-	  "Only kernels and copies whose name matches", 0 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Only this time: seconds since the start, or shares as 10%-20%", 0 },
-	{ "step", KEY_STEP, "N[-M]|all", 0, "Only these steps, by their numbers", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Write JSON", 0 },
@@ -124,31 +109,6 @@ static const struct view_ops *find_view(const char *name)
 	return NULL;
 }
 
-/* The texts that go on as they are; NULL for another option. */
-static const char **text_option(struct report_options *opt, int key)
-{
-	switch (key) {
-	case KEY_SORT:
-		return &opt->sort;
-	case KEY_PID:
-		return &opt->filter.pid;
-	case KEY_TID:
-		return &opt->filter.tid;
-	case KEY_COMM:
-		return &opt->filter.comm;
-	case KEY_DEVICE:
-		return &opt->filter.device;
-	case KEY_KERNEL:
-		return &opt->filter.kernel;
-	case KEY_TIME:
-		return &opt->filter.time;
-	case KEY_STEP:
-		return &opt->filter.step;
-	default:
-		return NULL;
-	}
-}
-
 static void set_format(struct report_options *opt, enum format format, struct argp_state *state)
 {
 	if (opt->format != FORMAT_TEXT && opt->format != format)
@@ -159,14 +119,15 @@ static void set_format(struct report_options *opt, enum format format, struct ar
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *opt = state->input;
-	const char **text = text_option(opt, key);
 	uint32_t rows;
 
-	if (text) {
-		*text = arg;
-		return 0;
-	}
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &opt->filter;
+		return 0;
+	case KEY_SORT:
+		opt->sort = arg;
+		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
 		if (opt->path)
@@ -586,6 +547,7 @@ int cmd_report(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = filter_options,
 		.args_doc = "[FILE]",
 		.doc = "Show where the time of a program and its accelerators went.",
 	};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options that say which part of a capture is meant, alike in every command that reads one.
+ * A command lists them as a child of its argp and lends them its filter:
+ *
+ *	case ARGP_KEY_INIT:
+ *		state->child_inputs[0] = &opt->filter;
+ *		return 0;
+ *	...
+ *	.children = filter_options,
+ */
+#pragma once
+
+#include "analyze/analyze.h"
+
+#include <argp.h>
+
+/* Its input is a `struct analysis_filter`. */
+extern const struct argp_child filter_options[];
