@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The maps of launch.bpf.c, defined in maps.bpf.c: libbpf 1.1 links only one object's maps. */
+/* The maps of launch.bpf.c, defined in maps.bpf.c with the others. */
 #pragma once
 
 #include "bpf/maps.bpf.h"

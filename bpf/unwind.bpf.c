@@ -307,6 +307,111 @@ static __always_inline void fix_breakpoint(struct unwind_walk *walk)
 		walk->state.pc--;
 }
 
+/* Walks known, by thread and start: memo.bpf.h. Written and read here. Least recently used: threads
+ * and the places that they launch from; a program with more pays for whole walks. 4 MB. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct unwind_memo_key);
+	__type(value, struct unwind_memo);
+} unwind_memos SEC(".maps");
+
+static __always_inline void memo_key(struct unwind_memo_key *key, const struct unwind_state *start)
+{
+	key->pc = start->pc;
+	key->sp = start->sp;
+	key->tid = (u32)bpf_get_current_pid_tgid();
+	key->reserved = 0;
+}
+
+/* Has a place where code was changed since the recorder looked? Then tables may not hold. */
+static __always_inline bool has_changes(const struct unwind_walk *walk)
+{
+	u32 pid = walk->pid;
+	const struct unwind_changes *changes = bpf_map_lookup_elem(&unwind_changes, &pid);
+
+	return changes && changes->all.time_ns > walk->looked_ns;
+}
+
+static __always_inline void memo_begin(struct unwind_walk *walk, u32 left)
+{
+	walk->has_memo = left && !has_changes(walk);
+	walk->memo.fp = walk->state.fp;
+	walk->memo.looked_ns = walk->looked_ns;
+	walk->memo.count = 0;
+	walk->memo.span = 0;
+}
+
+/* The walk has gone from the frame with @row to its caller, in walk->state. @sp is where it began. */
+static __always_inline void memo_note(struct unwind_walk *walk, const struct unwind_row *row,
+				      u64 sp)
+{
+	u64 words = (walk->state.sp - sp) / 8;
+	u32 i = walk->memo.count;
+	u32 cfa = unwind_row_cfa(row), fp = unwind_row_fp(row);
+
+	walk->memo.count = i + 1;
+	if ((cfa != UNWIND_CFA_SP && cfa != UNWIND_CFA_FP && cfa != UNWIND_CFA_PLT) ||
+	    (fp != UNWIND_FP_SAME && fp != UNWIND_FP_CFA && fp != UNWIND_FP_UNKNOWN) ||
+	    i >= UNWIND_MEMO_FRAMES - 1 || !words || words > UNWIND_MEMO_SPAN / 8 ||
+	    walk->state.sp & 7 ||
+	    (fp == UNWIND_FP_CFA && (row->fp >= 0 || (s64)words < -row->fp))) {
+		walk->has_memo = 0;
+		return;
+	}
+	i &= UNWIND_MEMO_FRAMES - 1;
+	walk->memo.ip_at[i] = words - 1;
+	walk->memo.fp_at[i] = fp == UNWIND_FP_CFA ? words + row->fp + 1 : 0;
+	walk->memo.fps[i] = walk->state.fp;
+	walk->memo.span = words * 8;
+}
+
+/* Keep a walk that has reached the thread's first function. */
+static __always_inline void memo_keep(struct unwind_walk *walk, const struct event_stack *stack,
+				      const struct unwind_memo_key *key)
+{
+	if (!walk->has_memo || !(stack->flags & EVENT_STACK_ROOTED) ||
+	    stack->user_count != walk->memo.count + 2)
+		return;
+	walk->memo.count++;
+	for (u32 i = 0; i < UNWIND_MEMO_FRAMES; i++)
+		walk->memo.ips[i] = stack->ips[i + 1];
+	bpf_map_update_elem(&unwind_memos, key, &walk->memo, BPF_ANY);
+}
+
+/* Room behind any stack, in the slot. */
+#define MEMO_WORDS ((EVENT_MAX_BYTES - UNWIND_MEMO_SPAN) / 8)
+
+/* Does the walk that begins in walk->state go as one that is known? Then its frames follow the one
+ * that is in the stack. */
+static __always_inline bool memo_find(struct slot *slot, struct event_stack *stack,
+				      const struct unwind_memo_key *key)
+{
+	const struct unwind_memo *memo = bpf_map_lookup_elem(&unwind_memos, key);
+	const struct unwind_state *state = &slot->walk.state;
+	u64 *words = &slot->words[MEMO_WORDS];
+	u32 span;
+
+	if (!memo || memo->fp != state->fp || memo->looked_ns != slot->walk.looked_ns)
+		return false;
+	span = memo->span;
+	if (span > UNWIND_MEMO_SPAN || bpf_probe_read_user(words, span, (void *)state->sp))
+		return false;
+	stack->ips[1] = memo->ips[0];
+	for (u32 i = 0; i < UNWIND_MEMO_FRAMES - 1; i++) {
+		u32 at = memo->ip_at[i], fp_at = memo->fp_at[i];
+		if (i + 1 >= memo->count)
+			break;
+		if (words[at & (UNWIND_MEMO_SPAN / 8 - 1)] != memo->ips[i + 1] ||
+		    (fp_at && words[(fp_at - 1) & (UNWIND_MEMO_SPAN / 8 - 1)] != memo->fps[i]))
+			return false;
+		stack->ips[i + 2] = memo->ips[i + 1];
+	}
+	stack->user_count = memo->count + 1;
+	stack->flags |= EVENT_STACK_ROOTED;
+	return true;
+}
+
 struct walk_context {
 	struct slot *slot;
 	struct event_stack *stack; /* in the slot */
@@ -357,6 +462,8 @@ static __always_inline enum unwind_result walk_frame(struct unwind_walk *walk, v
 		stack->flags |= EVENT_STACK_ROOTED;
 	else if (rc != UNWIND_OK)
 		stack->status = cause_of(rc);
+	else if (walk->has_memo)
+		memo_note(walk, row, walk->start_sp);
 	return rc;
 }
 
@@ -371,7 +478,10 @@ static long walk_step(u32 i, struct walk_context *c)
 		stack->status = STACK_CAUSE_TOO_DEEP;
 		return 1;
 	}
+	u64 pc = walk->state.pc;
 	fix_probed(walk);
+	if (walk->state.pc != pc) /* a word of the stack says something else */
+		walk->has_memo = 0;
 	/* Readers look one byte before: in the call, where it is a return address. */
 	stack->ips[count] = walk->state.pc + (count && !walk->state.is_return);
 	stack->user_count = count + 1;
@@ -482,6 +592,7 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 {
 	u32 pid, zero = 0;
 	const struct unwind_mapping *head;
+	struct unwind_memo_key key;
 	struct walk_context c;
 	u32 *space;
 
@@ -506,7 +617,14 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	if (head) {
 		slot->walk.mappings = head->pages;
 		slot->walk.looked_ns = head->base;
+		memo_begin(&slot->walk, left);
+		memo_key(&key, &slot->walk.state);
+		if (slot->walk.has_memo && memo_find(slot, c.stack, &key))
+			return 0;
+		slot->walk.start_sp = slot->walk.state.sp;
+		c.stack->user_count = left;
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
+		memo_keep(&slot->walk, c.stack, &key);
 	} else {
 		fix_probed(&slot->walk);
 		c.stack->ips[left & 1] = slot->walk.state.pc;

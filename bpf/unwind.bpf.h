@@ -8,6 +8,7 @@
 #include "bpf/kernel.h"
 
 #include "bpf/events.h"
+#include "bpf/memo.bpf.h"
 #include "unwind/unwind_table.h"
 #include "unwind/x86_64.h"
 
@@ -75,4 +76,9 @@ struct unwind_walk {
 	u32 mappings; /* that the address space has */
 	u32 is_trap;  /* registers are those of an exception, not of a system call */
 	u32 entry;    /* as in struct stack_regs */
+	/* Of a walk from an entry, as long as it is one that can be kept: memo.bpf.h. */
+	u32 has_memo;
+	u32 reserved;
+	u64 start_sp;
+	struct unwind_memo memo;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launches [-r RATE] [-s SECONDS] [-n COUNT] [-t THREADS] [-q QUEUES] [-e none|all|half] [-k]
+ * launches [-r RATE] [-s SECONDS] [-n COUNT] [-t THREADS] [-q QUEUES] [-e none|all|half] [-k] [-d]
  *
  * Launches a tiny kernel: RATE times a second in all (0, the default: as fast as it goes), from
  * THREADS threads over QUEUES queues, until SECONDS have passed or each thread has made COUNT
  * launches, with or without events. Every thread takes turns between two functions that launch,
  * and prints how often each did. With -k all threads share one kernel object; otherwise each has
- * its own. The lines are for programs to read:
+ * its own. With -d both functions let a third one do it. The lines are for programs to read:
  *
  *	thread 1234 launch_red 5000 launch_blue 5000
  *	total 10000 seconds 1.000 ns_per_launch 2600 cpu_ns_per_launch 4100
@@ -36,7 +36,7 @@ struct options {
 	unsigned long count;
 	int threads, queues;
 	enum events events;
-	bool share_kernel;
+	bool share_kernel, deep;
 };
 
 struct worker {
@@ -45,10 +45,29 @@ struct worker {
 	cl_command_queue queue;
 	cl_kernel kernel;
 	pid_t tid;
-	unsigned long red, blue;
+	unsigned long red, blue, deep;
 };
 
 static const size_t one = 1;
+
+__attribute__((noinline)) static void enqueue(struct worker *w, cl_event *event)
+{
+	cl_check(clEnqueueNDRangeKernel(w->queue, w->kernel, 1, NULL, &one, &one, 0, NULL, event),
+		 "enqueue");
+	w->deep++;
+}
+
+__attribute__((noinline)) static void launch_red_deep(struct worker *w, cl_event *event)
+{
+	enqueue(w, event);
+	w->red++;
+}
+
+__attribute__((noinline)) static void launch_blue_deep(struct worker *w, cl_event *event)
+{
+	enqueue(w, event);
+	w->blue++;
+}
 
 __attribute__((noinline)) static void launch_red(struct worker *w, cl_event *event)
 {
@@ -70,7 +89,10 @@ static void launch(struct worker *w, unsigned long number)
 			  (w->options->events == EVENTS_HALF && number % 4 < 2);
 	cl_event event = NULL;
 
-	(number % 2 ? launch_blue : launch_red)(w, with_event ? &event : NULL);
+	if (w->options->deep)
+		(number % 2 ? launch_blue_deep : launch_red_deep)(w, with_event ? &event : NULL);
+	else
+		(number % 2 ? launch_blue : launch_red)(w, with_event ? &event : NULL);
 	if (event)
 		clReleaseEvent(event);
 }
@@ -142,7 +164,7 @@ static void parse(int argc, char **argv, struct options *o)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "r:s:n:t:q:e:k")) != -1) {
+	while ((c = getopt(argc, argv, "r:s:n:t:q:e:kd")) != -1) {
 		switch (c) {
 		case 'r':
 			o->rate = atof(optarg);
@@ -166,6 +188,9 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		case 'k':
 			o->share_kernel = true;
+			break;
+		case 'd':
+			o->deep = true;
 			break;
 		default:
 			exit(2);
