@@ -2,6 +2,7 @@
 #include "analyze/work.h"
 
 #include "analyze/filter.h"
+#include "analyze/metadata.h"
 #include "analyze/paths.h"
 
 #include <errno.h>
@@ -25,19 +26,6 @@ void work_release(struct work *w)
 	free(w->op_steps);
 	free(w->op_ns);
 	*w = (struct work){ .p = NULL };
-}
-
-/* The value of @key in "key=value;...", where values hold no ';'. */
-static struct span metadata_value(const char *text, const char *key)
-{
-	size_t size = strlen(key);
-	for (const char *p = text; *p;) {
-		size_t len = strcspn(p, ";");
-		if (len > size && p[size] == '=' && !strncmp(p, key, size))
-			return span_of(p + size + 1, len - size - 1);
-		p += len + (p[len] == ';');
-	}
-	return span_of("", 0);
 }
 
 /* A text that lives as long as the profile: that of a frame which is on no node. */
