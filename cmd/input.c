@@ -69,8 +69,8 @@ static void tell_flaws(const char *path, const struct import_trust *trust)
 	strbuf_release(&text);
 }
 
-/* Make a capture of a foreign file, in memory, and read that. */
-static int open_foreign(struct input *in, struct err *err)
+/* Make a capture of foreign files, in memory, and read that. */
+static int open_foreign(struct input *in, const char *const *paths, size_t count, struct err *err)
 {
 	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
 	CLEANUP_CLOSE int fd = memfd_create("accel-prof.import", MFD_CLOEXEC);
@@ -82,10 +82,10 @@ static int open_foreign(struct input *in, struct err *err)
 	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, err);
 	if (rc < 0)
 		return rc;
-	rc = import_files(w, &in->path, 1, &opt, &trust, err);
+	rc = import_files(w, paths, count, &opt, &trust, err);
 	if (rc < 0)
 		return rc;
-	tell_flaws(in->path, &trust);
+	tell_flaws(count > 1 && trust.first_file[0] ? trust.first_file : in->path, &trust);
 	rc = capture_writer_flush(w);
 	if (rc < 0)
 		return err_set(err, rc, "cannot import '%s'", in->path);
@@ -97,17 +97,36 @@ static int open_foreign(struct input *in, struct err *err)
 	return rc;
 }
 
-int input_open(struct input **ret, const char *path, struct err *err)
+/* Several are ranks of one job; what has been recorded is joined by a command of its own. */
+static int check_foreign(const char *const *paths, size_t count, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(paths[i], "-") && access(paths[i], F_OK) < 0)
+			return err_set(err, -errno, "cannot open '%s'", paths[i]);
+		if (!is_foreign(paths[i]))
+			return err_set(err, -EINVAL,
+				       "'%s' is a capture: only traces can be read together; join "
+				       "captures with 'accel-prof merge'",
+				       paths[i]);
+	}
+	return 0;
+}
+
+int input_open_ranks(struct input **ret, const char *const *paths, size_t count, struct err *err)
 {
 	CLEANUP_FREE struct input *in = calloc(1, sizeof(*in));
 	if (!in)
 		return err_set(err, -ENOMEM, "cannot open the input");
-	in->path = path ? path : INPUT_DEFAULT;
+	in->path = count ? paths[0] : INPUT_DEFAULT;
 	in->fd = -1;
 
-	int rc = is_foreign(in->path) ? open_foreign(in, err)
-				      : capture_reader_open(&in->reader, in->path, err);
-	if (rc == -ENOENT && !path)
+	int rc = count > 1 ? check_foreign(paths, count, err) : 0;
+	if (rc < 0)
+		return rc;
+	rc = count > 1 || is_foreign(in->path)
+		     ? open_foreign(in, count ? paths : &in->path, count ? count : 1, err)
+		     : capture_reader_open(&in->reader, in->path, err);
+	if (rc == -ENOENT && !count)
 		return err_set(err, -EINVAL,
 			       "no '%s' here; make one with 'accel-prof record', or name a file",
 			       INPUT_DEFAULT);
@@ -115,6 +134,11 @@ int input_open(struct input **ret, const char *path, struct err *err)
 		return rc;
 	*ret = TAKE(in);
 	return 0;
+}
+
+int input_open(struct input **ret, const char *path, struct err *err)
+{
+	return input_open_ranks(ret, &path, path ? 1 : 0, err);
 }
 
 int input_close(struct input *in, int status)

@@ -11,6 +11,8 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 struct capture_reader;
 
 struct input {
@@ -24,6 +26,8 @@ struct input {
 
 /* @path NULL: INPUT_DEFAULT. */
 int input_open(struct input **ret, const char *path, struct err *err);
+/* Traces of several ranks of one job as one; none: INPUT_DEFAULT. */
+int input_open_ranks(struct input **ret, const char *const *paths, size_t count, struct err *err);
 /*
  * Says on stderr what was damaged or missing in what has been read, in one sentence. Returns the
  * exit status: @status, or 1 instead of 0 when there was damage, so that scripts notice. NULL is

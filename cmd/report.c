@@ -57,6 +57,7 @@ static const struct view_ops views[] = {
 	{ "ops", view_ops, { "device-time", "launches", "idle-host" }, false },
 	{ "modules", view_modules, { "device-time", "launches", "idle-host" }, false },
 	{ "steps", view_steps, { NULL }, false },
+	{ "ranks", view_ranks, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
 	{ "processes", view_processes, { NULL }, false },
 	{ "where", view_where, { NULL }, false },
@@ -65,7 +66,7 @@ static const struct view_ops views[] = {
 };
 
 struct report_options {
-	const char *path;
+	VEC(const char *) paths; /* ranks of one job */
 	struct analysis_filter filter;
 	const struct view_ops *view; /* NULL: the first page */
 	const char *sort;
@@ -85,9 +86,10 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
+	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input; several are ranks of one job",
+	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, code, functions, tree, ops, modules, steps, syncs, lines, instructions, "
+	  "Show one table: kernels, code, functions, tree, ops, modules, steps, ranks, syncs, lines, instructions, "
 	  "stalls, processes, where, idle-host or quality",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
@@ -130,10 +132,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "more than one file");
-		opt->path = arg;
-		return 0;
+		return vec_push(&opt->paths, arg) < 0 ? ENOMEM : 0;
 	case 'n':
 		if (parse_u32(arg, 10, &rows) < 0 || !rows)
 			argp_error(state, "bad number of rows '%s'", arg);
@@ -386,6 +385,8 @@ static int print_text(const struct report_options *opt, struct view *v, struct e
 	if (opt->view) {
 		v->limit = opt->limit ? opt->limit : VIEW_ROWS;
 		rc = add_view(&out, v, opt->view, width, err);
+		if (!rc && !out.len)
+			tell("nothing to show in view '%s'", opt->view->name);
 	} else {
 		v->limit = opt->limit;
 		rc = add_page(&out, v, width, err);
@@ -548,18 +549,20 @@ int cmd_report(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.children = filter_options,
-		.args_doc = "[FILE]",
+		.args_doc = "[FILE...]",
 		.doc = "Show where the time of a program and its accelerators went.",
 	};
-	struct report_options opt = { .path = NULL };
+	struct report_options opt = { .view = NULL };
 	CLEANUP(analysis_free) struct analysis *a = NULL;
 	struct input *in = NULL;
 	struct err err = { "" };
 
 	options_parse(&argp, argc, argv, &opt);
-	if (input_open(&in, opt.path, &err) < 0)
+	int rc = input_open_ranks(&in, opt.paths.data, opt.paths.len, &err);
+	vec_release(&opt.paths);
+	if (rc < 0)
 		return tell_error(&err);
-	int rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
+	rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
 	rc = rc < 0 ? rc : print_report(&opt, a, &err);
 	int status = rc < 0 ? tell_error(&err) : CMD_OK;
 	if (fflush(stdout) != 0)

@@ -182,9 +182,14 @@ static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
 			      percent(kernels, window));
 		break;
 	case VERDICT_COMMUNICATION:
-		strbuf_printf(out,
-			      "Communication takes %.1f %%, waiting included; kernels %.1f %%.",
-			      percent(d->collective_ns, window), percent(kernels, window));
+		strbuf_printf(out, "Communication takes %.1f %%, ",
+			      percent(d->collective_ns, window));
+		if (s->ranks)
+			strbuf_printf(out, "waiting for other ranks %.1f %% of it",
+				      percent(s->rank_wait_ns, d->collective_ns));
+		else
+			strbuf_puts(out, "waiting included");
+		strbuf_printf(out, "; kernels %.1f %%.", percent(kernels, window));
 		break;
 	case VERDICT_UNKNOWN:
 		if (s->graphs_unrecorded) {

@@ -45,6 +45,9 @@ int view_modules(struct sheet *t, const struct view *v, struct err *err);
 int view_steps(struct sheet *t, const struct view *v, struct err *err);
 int view_syncs(struct sheet *t, const struct view *v, struct err *err);
 
+/* Ranks of one job, and what they do together: who waits, and for whom. */
+int view_ranks(struct sheet *t, const struct view *v, struct err *err);
+
 /* "GPU" or "device": what to call what the summary is about. */
 const char *view_device_word(const struct analysis_summary *s);
 /* -EINVAL with the columns that can be sorted by. */

@@ -89,6 +89,7 @@ int analysis_hints(struct analysis *a, const struct profile *p, const struct ana
 	rc = facts_host(&x);
 	rc = rc ? rc : facts_device(&x);
 	rc = rc ? rc : facts_queues(&x);
+	rc = rc ? rc : facts_ranks(&x);
 	rc = rc ? rc : x.rc;
 	rc = rc ? rc : hints_choose(&out, ret);
 	strtab_release(&x.texts);

@@ -47,7 +47,8 @@ enum topic facts_topic(const char *name, const char *file);
 int facts_moments(struct facts *x, uint64_t ret[TOPIC_COUNT]);
 int facts_syncs(struct facts *x);
 
-/* hint_host.c, hint_device.c, hint_queues.c. */
+/* hint_host.c, hint_device.c, hint_queues.c, hint_ranks.c. */
 int facts_host(struct facts *x);
 int facts_device(struct facts *x);
 int facts_queues(struct facts *x);
+int facts_ranks(struct facts *x);

@@ -83,7 +83,6 @@ int facts_queues(struct facts *x)
 	uint32_t used[QUEUES_MAX];
 
 	*p = (struct hint_part){ .text = "", .where = "" };
-	x->out->slow_rank = *p;
 	if (!x->out->units || orders_queues(x))
 		return 0;
 	CLEANUP_FREE struct last *last = calloc(a->queues.len + 1, sizeof(*last));

@@ -4,6 +4,7 @@
 #include "analyze/account.h"
 #include "analyze/attribute.h"
 #include "analyze/filter.h"
+#include "analyze/ranks.h"
 #include "analyze/steps.h"
 
 #include <errno.h>
@@ -62,23 +63,26 @@ static void device_add(struct device_summary *to, const struct device_summary *f
 	to->end_ns += from->end_ns - from->begin_ns; /* as a length: the sum begins at 0 */
 }
 
-/* Steps that lie in a window found by them. */
-static void sum_steps(struct summing *x, const struct window *w)
+/* Steps that lie in a window found by them: of one rank, which has a device of its own, its own. */
+static void sum_steps(struct summing *x, uint32_t device, const struct window *w)
 {
+	uint32_t process = x->a->devices.data[device].process;
+	const struct step *steps;
+	size_t count, inside = 0;
+
 	if (w->source != WINDOW_STEPS)
 		return;
 	x->s->is_window_of_steps = true;
-	x->s->steps = 0;
-	const struct step *steps;
-	size_t count;
 	if (steps_of(x->a, &steps, &count) < 0)
 		return;
 	for (const struct step *s = steps; s < steps + count; s++) {
-		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns)
+		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns ||
+		    (process && s->process && s->process != process))
 			continue;
-		x->s->steps++;
+		inside++;
 		x->s->step_name = analysis_text(x->a, s->text);
 	}
+	x->s->steps = inside > x->s->steps ? inside : x->s->steps;
 }
 
 static int sum_devices(struct summing *x)
@@ -113,7 +117,7 @@ static int sum_devices(struct summing *x)
 		x->device->launched_idle = totals.launched_idle;
 		x->device->queued = totals.queued;
 		device_add(&x->s->all, x->device);
-		sum_steps(x, &totals.window);
+		sum_steps(x, d, &totals.window);
 		x->s->device_count++;
 	}
 	return 0;
@@ -322,6 +326,15 @@ static int sum_graphs(struct summing *x)
 	return rc;
 }
 
+static int sum_ranks(struct summing *x)
+{
+	CLEANUP(analysis_ranks_release) struct ranks_summary ranks = { .rank_count = 0 };
+	int rc = ranks_find(x->a, x->f, &ranks);
+	x->s->ranks = ranks.sets ? ranks.rank_count : 0;
+	x->s->rank_wait_ns = ranks.wait_ns;
+	return rc;
+}
+
 static int sum_attribution(struct summing *x)
 {
 	struct attribution t = { 0 };
@@ -412,6 +425,7 @@ int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 	rc = sum_devices(&x);
 	rc = rc ? rc : sum_ops(&x);
 	rc = rc ? rc : sum_graphs(&x);
+	rc = rc ? rc : sum_ranks(&x);
 	rc = rc ? rc : sum_attribution(&x);
 	rc = rc ? rc : sum_lost(&x);
 	rc = rc ? rc : sum_missing(&x);

@@ -56,6 +56,8 @@ struct analysis_summary {
 	/* Launches of whole graphs of which no work is in the capture: idle time is not to be
 	 * trusted. */
 	uint64_t graphs, graphs_unrecorded;
+	/* Ranks with collectives that were matched; what they waited for each other in these. */
+	uint64_t ranks, rank_wait_ns;
 	uint64_t ops, ops_linked; /* dispatches and copies; those whose launch is known */
 	bool has_python;
 	uint64_t ops_under_python;
