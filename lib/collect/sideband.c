@@ -109,8 +109,10 @@ static int ring_open(uint32_t cpu, struct side_ring *ret, struct err *err)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		/* Wake for each: libraries have to be probed, and files opened that may soon be
-		 * deleted. The loop looks at most every few milliseconds. */
-		.wakeup_events = 1,
+		 * deleted. The loop looks at most every few milliseconds. By bytes, as wakeup_events
+		 * counts none but samples. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
