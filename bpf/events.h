@@ -41,7 +41,8 @@ enum event_stack_flag {
 };
 
 enum event_python_flag {
-	EVENT_PYTHON_CUT = 1 << 0, /* there are more frames, which could not be read or kept */
+	EVENT_PYTHON_CUT = 1 << 0,   /* there are more frames, which could not be read or kept */
+	EVENT_PYTHON_KNOWN = 1 << 1, /* the recorder had told of an interpreter by then */
 };
 
 /*

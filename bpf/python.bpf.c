@@ -349,9 +349,10 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 	c.slot = slot;
 	c.first = size;
 	c.pid = pid;
+	c.flags = EVENT_PYTHON_KNOWN;
 	/* A page that is being copied after a fork, say. */
 	if (thread.is_unreadable)
-		c.flags = EVENT_PYTHON_CUT;
+		c.flags |= EVENT_PYTHON_CUT;
 	walk_state(&c, thread.state[0], thread.thread_id);
 	walk_state(&c, thread.state[1], thread.thread_id);
 	struct event_stack *stack = (void *)slot->words + at;

@@ -327,6 +327,11 @@ static void trust_stacks(struct trust *t, const struct analysis_summary *s, stru
 			strbuf_printf(text, " (else mostly %s)", name);
 	}
 	trust_add(t, text);
+	strbuf_reset(text);
+	if (s->cpu_python_late)
+		strbuf_printf(text, "Python not yet found in %.1f %%",
+			      percent(s->cpu_python_late, s->cpu_samples));
+	trust_add(t, text);
 }
 
 static void trust_device(struct trust *t, const struct analysis_summary *s, struct strbuf *text)

@@ -59,6 +59,8 @@ static void add_host(struct sheet *t, const struct analysis_summary *s)
 				 i && name ? name : "cause not known");
 			add_part(t, text, s->cpu_by_cause[i], s->cpu_samples);
 		}
+		if (s->cpu_python_late)
+			add_part(t, "Python not yet found", s->cpu_python_late, s->cpu_samples);
 	}
 	if (s->span_ns) {
 		add_time(t, "host time traced", s->span_ns, 0);

@@ -180,6 +180,8 @@ static void sum_samples(struct summing *x)
 			x->s->cpu_rooted += s->weight;
 		else
 			x->s->cpu_by_cause[stack_cause(stack)] += s->weight;
+		if (stack->flags & STACK_PYTHON_LATE)
+			x->s->cpu_python_late += s->weight;
 	}
 }
 

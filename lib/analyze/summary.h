@@ -50,6 +50,7 @@ struct analysis_summary {
 	uint64_t cpu_samples;                     /* of host code */
 	uint64_t cpu_rooted;                      /* of them, those whose stack is whole */
 	uint64_t cpu_by_cause[STACK_CAUSE_COUNT]; /* the others */
+	uint64_t cpu_python_late;                 /* through an interpreter not found yet */
 	uint64_t span_ns, span_rooted_ns;         /* exact host time of imports, the same way */
 	uint64_t launches, launches_rooted;
 	uint64_t launches_before, launches_replayed;

@@ -159,6 +159,8 @@ enum stack_flag {
 	STACK_BY_TABLE = 1 << 1,
 	STACK_BY_COPY = 1 << 2,
 	STACK_BY_SCAN = 1 << 3,
+	/* goes through an interpreter that had not been found yet, so that its frames were not read */
+	STACK_PYTHON_LATE = 1 << 4,
 	/* why it ends early, in STACK_CAUSE_SHIFT..: enum stack_cause */
 	STACK_CAUSE_SHIFT = 8,
 };

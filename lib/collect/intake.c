@@ -32,7 +32,7 @@ static int follow_python(struct session *s, const struct event_header *event)
 	case EVENT_FORK:
 		return python_fork(s->python, event->pid, fork->child_pid);
 	case EVENT_EXEC:
-		return python_exec(s->python, event->pid, false);
+		return python_exec(s->python, event->pid, event->time_ns);
 	case EVENT_EXIT:
 		if (((const struct event_exit *)event)->is_last)
 			python_gone(s->python, event->pid);
@@ -164,14 +164,14 @@ static int add_side(struct session *s, struct item_side *item)
 	if (!ended || *ended < e->time_ns)
 		return 0;
 	if (e->type == SIDE_EXEC)
-		(void)python_exec(s->python, e->pid, true);
+		(void)python_image(s->python, e->pid, e->time_ns);
 	if (e->type == SIDE_MMAP) {
 		int rc = open_mapping(s, item);
 		if (rc >= 0 && s->unwinder)
 			rc = unwinder_mark(s->unwinder, e->pid, e->time_ns);
 		if (rc >= 0 && item->object)
 			rc = python_map(s->python, e->pid, item->object,
-					object_bias(item->object, e->start, e->offset));
+					object_bias(item->object, e->start, e->offset), e->time_ns);
 		if (rc < 0)
 			return rc;
 	}

@@ -40,7 +40,9 @@ void python_close(struct python *p)
 	vec_release(&p->pending);
 	vec_release(&p->spaces);
 	vec_release(&p->layouts);
-	hash_release(&p->by_pid);
+	hash_for_each(&p->followers, slot)
+		free((void *)(uintptr_t)slot->value);
+	hash_release(&p->followers);
 	strtab_release(&p->keys);
 	free(p);
 }
@@ -85,57 +87,147 @@ static int layout_number(struct python *p, const struct python_layout *layout, u
 	return bpf_map_update_elem(p->layouts_fd, &number, layout, BPF_ANY);
 }
 
-static void tell_kernel(struct python *p, uint32_t pid, const struct python_space *space)
+static struct python_follower *follower_find(const struct python *p, uint32_t pid)
 {
+	const uint64_t *value = hash_get(&p->followers, pid);
+
+	return value ? (struct python_follower *)(uintptr_t)*value : NULL;
+}
+
+static int follower_get(struct python *p, uint32_t pid, struct python_follower **ret)
+{
+	struct python_follower *f = follower_find(p, pid);
+
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f || hash_set(&p->followers, pid, (uint64_t)(uintptr_t)f) < 0) {
+			free(f);
+			return -ENOMEM;
+		}
+	}
+	*ret = f;
+	return 0;
+}
+
+static void tell_kernel(struct python *p, uint32_t pid, const struct python_follower *f)
+{
+	const struct python_space *space = &p->spaces.data[f->space];
 	struct python_process value = { .runtime = space->runtime, .layout = space->layout };
 
 	(void)bpf_map_update_elem(p->processes_fd, &pid, &value, BPF_ANY);
 }
 
-int python_map(struct python *p, uint32_t pid, const struct object *object, uint64_t bias)
+static void forget(struct python *p, uint32_t pid, struct python_follower *f)
 {
-	struct python_space space = { 0 };
-	uint32_t number = (uint32_t)p->spaces.len;
-	const uint64_t *known = hash_get(&p->by_pid, pid);
+	f->space = 0;
+	(void)bpf_map_delete_elem(p->processes_fd, &pid);
+}
 
-	if (!object || !object->python)
-		return 0;
-	space.runtime = object->python->runtime + bias;
-	if (object->python->code_type)
-		space.code_type = object->python->code_type + bias;
-	if (known && p->spaces.data[*known].runtime == space.runtime)
-		return 0; /* another segment of it */
-	int rc = layout_number(p, &object->python->layout, &space.layout);
+uint32_t python_space_of(const struct python *p, uint32_t pid)
+{
+	const struct python_follower *f = follower_find(p, pid);
+
+	return f ? f->space : 0;
+}
+
+/* @pid has the interpreter of @binary since @time_ns or before. */
+static int settle(struct python *p, uint32_t pid, const struct python_binary *binary, uint64_t bias,
+		  uint64_t time_ns)
+{
+	struct python_space space = { .runtime = binary->runtime + bias };
+	uint32_t number = (uint32_t)p->spaces.len;
+	struct python_follower *f;
+
+	if (binary->code_type)
+		space.code_type = binary->code_type + bias;
+	int rc = layout_number(p, &binary->layout, &space.layout);
 	if (rc < 0)
 		return rc == -ENOMEM ? rc : 0;
-	if (vec_push(&p->spaces, space) < 0 || hash_set(&p->by_pid, pid, number) < 0)
+	if (vec_push(&p->spaces, space) < 0 || follower_get(p, pid, &f) < 0)
 		return -ENOMEM;
-	tell_kernel(p, pid, &space);
+	f->space = number;
+	f->seen_ns = time_ns;
+	tell_kernel(p, pid, f);
 	return 0;
+}
+
+int python_map(struct python *p, uint32_t pid, const struct object *object, uint64_t bias,
+	       uint64_t time_ns)
+{
+	struct python_follower *f = follower_find(p, pid);
+
+	if (!object->python)
+		return 0;
+	if (f && f->space) {
+		bool is_older = time_ns < f->seen_ns;
+		if (!is_older)
+			f->seen_ns = time_ns;
+		if (is_older || p->spaces.data[f->space].runtime == object->python->runtime + bias)
+			return 0; /* another segment of it */
+	}
+	return settle(p, pid, object->python, bias, time_ns);
+}
+
+int python_look(struct python *p, uint32_t pid, const struct object *object, uint64_t bias,
+		uint64_t looked_ns)
+{
+	if (!object->python || python_space_of(p, pid))
+		return 0;
+	return settle(p, pid, object->python, bias, looked_ns);
 }
 
 int python_fork(struct python *p, uint32_t pid, uint32_t child)
 {
-	const uint64_t *number = hash_get(&p->by_pid, pid);
+	const struct python_follower *parent = follower_find(p, pid);
+	struct python_follower *f;
 
-	return number ? hash_set(&p->by_pid, child, *number) : 0;
+	if (!parent || child == pid)
+		return 0;
+	int rc = follower_get(p, child, &f);
+	if (rc == 0)
+		*f = *parent;
+	return rc;
 }
 
-int python_exec(struct python *p, uint32_t pid, bool is_new)
+int python_image(struct python *p, uint32_t pid, uint64_t time_ns)
 {
-	const uint64_t *number = hash_get(&p->by_pid, pid);
+	struct python_follower *f;
 
-	if (is_new)
-		python_gone(p, pid);
-	else if (number)
-		tell_kernel(p, pid, &p->spaces.data[*number]);
+	int rc = follower_get(p, pid, &f);
+	if (rc < 0)
+		return rc;
+	f->image_ns = time_ns;
+	if (f->space && f->seen_ns < time_ns)
+		forget(p, pid, f);
+	return 0;
+}
+
+int python_exec(struct python *p, uint32_t pid, uint64_t time_ns)
+{
+	struct python_follower *f;
+
+	int rc = follower_get(p, pid, &f);
+	if (rc < 0)
+		return rc;
+	/* python_image() of the same exec is still to come when there was none since the last. */
+	bool is_new = f->image_ns > f->exec_ns && f->seen_ns >= f->image_ns;
+	f->exec_ns = time_ns;
+	if (f->space && is_new)
+		tell_kernel(p, pid, f);
+	else if (f->space)
+		forget(p, pid, f);
 	return 0;
 }
 
 void python_gone(struct python *p, uint32_t pid)
 {
-	if (hash_remove(&p->by_pid, pid))
-		(void)bpf_map_delete_elem(p->processes_fd, &pid);
+	struct python_follower *f = follower_find(p, pid);
+
+	if (!f)
+		return;
+	forget(p, pid, f);
+	(void)hash_remove(&p->followers, pid);
+	free(f);
 }
 
 struct python_stats *python_stats(struct python *p)

@@ -27,13 +27,19 @@ DEFINE_CLEANUP(python_close, struct python *)
 /* A file has been opened: look whether it has an interpreter in it (object->python). */
 int python_object(struct python *p, struct object *object);
 
-/* Process @pid has mapped @object, whose address 0 is at @bias. */
-int python_map(struct python *p, uint32_t pid, const struct object *object, uint64_t bias);
+/* Process @pid mapped @object, whose address 0 is at @bias, at @time_ns. */
+int python_map(struct python *p, uint32_t pid, const struct object *object, uint64_t bias,
+	       uint64_t time_ns);
+/* The same seen in what it mapped at @looked_ns: news only of a process with no interpreter yet. */
+int python_look(struct python *p, uint32_t pid, const struct object *object, uint64_t bias,
+		uint64_t looked_ns);
 /* @child has what @pid has. */
 int python_fork(struct python *p, uint32_t pid, uint32_t child);
-/* @pid has a new image: before its first mapping is told (@is_new), and when the kernel has taken
- * away what was told of it, the new image included. */
-int python_exec(struct python *p, uint32_t pid, bool is_new);
+/* @pid got a new image at @time_ns, which is earlier than its first mapping. */
+int python_image(struct python *p, uint32_t pid, uint64_t time_ns);
+/* The kernel has taken away, at @time_ns, what it was told of @pid, the new image included, which may
+ * be told of before or after this. */
+int python_exec(struct python *p, uint32_t pid, uint64_t time_ns);
 void python_gone(struct python *p, uint32_t pid);
 
 /*

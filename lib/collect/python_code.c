@@ -48,7 +48,7 @@ int python_intake(struct python *p, const struct event_header **event)
 
 	if (!stack || !stack->python_count)
 		return 0;
-	const uint64_t *space = hash_get(&p->by_pid, (*event)->pid);
+	uint32_t space = python_space_of(p, (*event)->pid);
 	size_t frames = (size_t)stack->skip + stack->user_count + stack->kernel_count;
 	memcpy(p->event, *event, (*event)->size);
 	struct event_stack *copy = (void *)((char *)p->event + (*event)->stack_offset);
@@ -57,8 +57,8 @@ int python_intake(struct python *p, const struct event_header **event)
 		uint64_t address = entries[i].code & ~(uint64_t)PYTHON_ENTRY_END;
 		uint32_t number = 0;
 		if (address && space) {
-			int rc = code_number(p, (*event)->pid, (uint32_t)*space, address,
-					     entries[i].check, &number);
+			int rc = code_number(p, (*event)->pid, space, address, entries[i].check,
+					     &number);
 			if (rc < 0)
 				return rc;
 		}
@@ -92,15 +92,14 @@ static bool parts_of(const struct event_python_code *event, struct python_code_p
 
 int python_take_code(struct python *p, const struct event_python_code *event)
 {
-	const uint64_t *space = hash_get(&p->by_pid, event->header.pid);
+	uint32_t space = python_space_of(p, event->header.pid);
 	struct python_code_parts parts;
 	uint32_t number;
 	struct err err;
 
 	if (!space || !parts_of(event, &parts))
 		return 0;
-	int rc = code_number(p, event->header.pid, (uint32_t)*space, event->code, event->check,
-			     &number);
+	int rc = code_number(p, event->header.pid, space, event->code, event->check, &number);
 	if (rc < 0 || !number || p->codes.data[number].is_read)
 		return rc;
 	struct known_code *known = &p->codes.data[number];

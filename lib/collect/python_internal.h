@@ -19,6 +19,13 @@ struct python_space {
 	uint32_t layout; /* number */
 };
 
+/* What is known of a process. Exec is told of twice, and its mappings may be seen before or after. */
+struct python_follower {
+	uint32_t space;             /* 0: no interpreter */
+	uint64_t seen_ns;           /* when it was seen there last */
+	uint64_t image_ns, exec_ns; /* of the last python_image(), python_exec() */
+};
+
 struct known_code {
 	struct python_code code; /* of none that could not be read */
 	uint64_t address;
@@ -41,7 +48,7 @@ struct python {
 	int processes_fd, layouts_fd;
 	VEC(struct python_layout) layouts; /* by key of the map */
 	VEC(struct python_space) spaces;   /* by number, from 1 */
-	struct hash by_pid;                /* -> number of the space */
+	struct hash followers;             /* by pid -> struct python_follower * */
 
 	struct strtab keys;           /* struct code_key -> number */
 	VEC(struct known_code) codes; /* by that number */
@@ -50,3 +57,6 @@ struct python {
 	uint32_t gone_object, gap_object; /* of the capture; 0: not declared yet */
 	struct python_stats stats;
 };
+
+/* The number of the space of a process; 0: it has no interpreter. */
+uint32_t python_space_of(const struct python *p, uint32_t pid);

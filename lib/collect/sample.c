@@ -77,6 +77,19 @@ static int user_frames(struct samples *s, struct process *process, const struct 
 	return 0;
 }
 
+/* The interpreter's loop in a stack of which the kernel did not know yet that there is one. */
+static uint32_t python_flags(const struct samples *s, const struct event_stack *stack,
+			     uint32_t native_count)
+{
+	if (!s->python || stack->python_flags & EVENT_PYTHON_KNOWN)
+		return 0;
+	for (uint32_t i = 0; i < native_count; i++) {
+		if (s->loops[i] != MERGE_NATIVE)
+			return STACK_PYTHON_LATE;
+	}
+	return 0;
+}
+
 /* @native_count of s->natives with the Python frames of @stack into s->frames from @count on. */
 static int merge_frames(struct samples *s, const struct event_stack *stack, bool is_rooted,
 			uint32_t native_count, uint32_t *count)
@@ -197,6 +210,7 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 		flags = STACK_ROOTED; /* the new image has no user stack yet: this is all */
 	else
 		rc = user_frames(s, process, stack, time_ns, &natives);
+	flags |= python_flags(s, sent, natives);
 	if (rc >= 0 && natives && s->python && sent->python_count) {
 		rc = merge_frames(s, sent, stack->flags & EVENT_STACK_ROOTED, natives, &count);
 	} else {

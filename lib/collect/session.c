@@ -27,7 +27,7 @@ static int on_mapping(void *data, uint32_t pid, const struct object *object, uin
 {
 	struct session *s = data;
 
-	return python_map(s->python, pid, object, bias);
+	return python_look(s->python, pid, object, bias, 0);
 }
 
 static int open_kernel_side(struct session *s, struct err *err)
@@ -51,7 +51,8 @@ static int open_kernel_side(struct session *s, struct err *err)
 	    (rc = sideband_open(&s->sideband, err)) < 0)
 		return rc;
 	if (s->opt.stacks == SESSION_STACKS_TABLE &&
-	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, s->worker, err)) < 0)
+	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, s->worker, s->python,
+				err)) < 0)
 		return rc;
 	s->samples.unwinder = s->unwinder;
 	s->samples.python = s->python;

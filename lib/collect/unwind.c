@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "collect/object.h"
 #include "collect/programs.h"
+#include "collect/python.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 
@@ -48,7 +49,7 @@ static uint64_t clock_ns(void)
 #define SPACE_MAPPINGS_MAX 65530u
 
 int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
-		  struct worker *worker, struct err *err)
+		  struct worker *worker, struct python *python, struct err *err)
 {
 	CLEANUP(unwinder_close) struct unwinder *u = calloc(1, sizeof(*u));
 	struct recorder_bpf *skeleton = programs->skeleton;
@@ -56,6 +57,7 @@ int unwinder_open(struct unwinder **ret, const struct programs *programs, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "no memory for unwind tables");
 	u->objects = objects;
+	u->python = python;
 	u->frames_max = skeleton->rodata->unwind_frames_max;
 	u->spaces_fd = bpf_map__fd(skeleton->maps.unwind_spaces);
 	u->processes_fd = bpf_map__fd(skeleton->maps.unwind_processes);
@@ -83,6 +85,7 @@ void unwinder_close(struct unwinder *u)
 	vec_release(&u->numbers);
 	vec_release(&u->fds);
 	vec_release(&u->moved);
+	vec_release(&u->left);
 	vec_release(&u->copy_mappings);
 	vec_release(&u->copy_objects);
 	hash_release(&u->followers);
@@ -137,7 +140,8 @@ static void space_release(struct unwinder *u, struct space *space, uint64_t now_
 	vec_release(&space->mappings);
 }
 
-/* One process less has it. */
+/* One process less has it. The kernel's copy goes later: taking something out of a map of maps waits
+ * for all CPUs, 6 to 14 ms on an idle machine, in which nobody's tables would come. */
 static void space_leave(struct unwinder *u, uint32_t number, uint64_t now_ns)
 {
 	struct space *space = &u->spaces.data[number];
@@ -146,7 +150,7 @@ static void space_leave(struct unwinder *u, uint32_t number, uint64_t now_ns)
 		return;
 	space_release(u, space, now_ns);
 	space->left_ns = now_ns;
-	(void)bpf_map_delete_elem(u->spaces_fd, &number);
+	(void)vec_push(&u->left, number);
 }
 
 int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child)
@@ -208,6 +212,11 @@ static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping 
 	struct object *object = NULL;
 
 	int rc = objects_place(u->objects, &place, &object);
+	/* Before any table is made, which can take long: the frames of an interpreter are read, and
+	 * are as they should be, without tables too. */
+	if (rc >= 0 && object)
+		rc = python_look(u->python, pid, object, object_bias(object, m->start, m->offset),
+				 space->mappings.data[0].base);
 	if (rc >= 0 && object)
 		rc = tables_get(&u->tables, object, u->size_max, now_ns, &mapping.table);
 	if (rc < 0)
@@ -235,7 +244,7 @@ static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uin
 	if (vec_push(&space->mappings, (struct unwind_mapping){ 0 }) < 0)
 		return -ENOMEM;
 	/* Before the look: what changes meanwhile is newer. */
-	uint64_t looked_ns = clock_ns();
+	space->mappings.data[0].base = clock_ns();
 	if (proc_read(pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size) < 0)
 		return 0;
 	lines = lines_of(span_of(text, size), "maps");
@@ -249,7 +258,6 @@ static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uin
 			break;
 	}
 	space->mappings.data[0].pages = (uint32_t)space->mappings.len - 1;
-	space->mappings.data[0].base = looked_ns;
 	return space->mappings.len > 1;
 }
 
@@ -354,7 +362,11 @@ static int publish(struct unwinder *u)
 		if (rc >= 0)
 			(void)bpf_map_update_elem(u->processes_fd, &m->pid, &m->space, m->flags);
 	}
-	u->numbers.len = u->fds.len = u->moved.len = 0;
+	vec_for_each(&u->left, number) {
+		if (!u->spaces.data[*number].users)
+			(void)bpf_map_delete_elem(u->spaces_fd, number);
+	}
+	u->numbers.len = u->fds.len = u->moved.len = u->left.len = 0;
 	if (rc < 0)
 		log_debug("cannot publish unwind tables: %s", strerror(-rc));
 	return 0;

@@ -15,12 +15,13 @@
 
 struct objects;
 struct programs;
+struct python;
 struct unwinder;
 struct worker;
 
-/* All borrowed; @worker may be NULL. */
+/* All borrowed; @worker may be NULL. @python is told what is seen of interpreters. */
 int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
-		  struct worker *worker, struct err *err);
+		  struct worker *worker, struct python *python, struct err *err);
 void unwinder_close(struct unwinder *u);
 DEFINE_CLEANUP(unwinder_close, struct unwinder *)
 

@@ -32,6 +32,7 @@ struct moved {
 
 struct unwinder {
 	struct objects *objects;
+	struct python *python;
 	struct tables tables;
 	int spaces_fd, processes_fd;
 	uint32_t spaces_limit;
@@ -44,6 +45,7 @@ struct unwinder {
 	VEC(uint32_t) numbers;
 	VEC(int) fds;
 	VEC(struct moved) moved;
+	VEC(uint32_t) left; /* numbers that the kernel need not have any more */
 
 	/* The address space that a copied stack is walked in; see unwind_copy.c. */
 	VEC(struct unwind_mapping) copy_mappings;

@@ -11,7 +11,9 @@ SOURCE_DIR = os.environ['SOURCE_DIR']
 def run(*args, **kwargs):
     """The finished program: .returncode, .stdout, .stderr as text."""
     kwargs.setdefault('stdin', subprocess.DEVNULL)
-    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=60, **kwargs)
+    # Only for what would hang: on a busy machine everything takes ten times as long.
+    kwargs.setdefault('timeout', 240)
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, **kwargs)
 
 
 def commands():

@@ -2,6 +2,7 @@
 """Python's frames among the native ones, for each CPython on this machine: every stack of
 test/workload/python_stacks.py is known, as the interpreter itself tells it."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import time
 import unittest
 from collections import Counter
 
-from command import SOURCE_DIR, run
+from command import PROGRAM, SOURCE_DIR, run
 
 WORKLOAD = os.path.join(SOURCE_DIR, 'test/workload/python_stacks.py')
 SECONDS = '3'
@@ -101,6 +102,19 @@ def read_truth(path):
     return chains
 
 
+def wait_for(path, lines=1, process=None):
+    """Until @path has so many lines."""
+    for _ in range(2400):
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as text:
+                if len(text.readlines()) >= lines:
+                    return
+        if process and process.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise AssertionError('%s has never had %d lines' % (path, lines))
+
+
 class Judge:
     """Is a stack one that the interpreter told of?"""
 
@@ -162,9 +176,9 @@ class Stacks(unittest.TestCase):
         examples = {}
         for when, flags, thread, frames in samples:
             verdict = judge.verdict(frames)
-            # A new image of which the recorder has not heard yet: there are no tables either.
-            if verdict == 'no python' and 'by-copy' in flags:
-                verdict = 'early'
+            # The recorder says itself that it had not found the interpreter by then.
+            if 'python-late' in flags:
+                verdict = 'early' if verdict == 'no python' else 'early with Python'
             verdicts[verdict] += 1
             examples.setdefault(verdict, (flags, frames))
         right = sum(verdicts[v] for v in ('burn', 'way', 'native', 'edge'))
@@ -175,6 +189,7 @@ class Stacks(unittest.TestCase):
         wrong = '\n'.join('%s, %s:\n    %s' % (v, f, explain(s)) for v, (f, s) in examples.items()
                           if v not in ('burn', 'way', 'native', 'edge', 'early'))
         self.assertGreater(count, 100)
+        self.assertGreater(count, verdicts['early'])
         # 99.9 %; of few samples, all but one.
         self.assertLessEqual(count - right, max(1, (100 - least) / 100 * count), '\n' + wrong)
         self.assertGreater(verdicts['burn'], 0.3 * count, verdicts)
@@ -195,11 +210,11 @@ class Stacks(unittest.TestCase):
         """In the middle of it, to all of its threads."""
         for version, path in find_pythons():
             with self.subTest(python=path):
-                with subprocess.Popen([path, WORKLOAD, self.truth, '4']) as target:
-                    time.sleep(2)
-                    done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid),
-                               '--duration', '1.5')
-                    target.wait()
+                if os.path.exists(self.truth):
+                    os.unlink(self.truth)
+                with subprocess.Popen([path, WORKLOAD, self.truth, '3']) as target:
+                    wait_for(self.truth, 50, target)
+                    done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid))
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.judge(Capture(self.data).samples, 'attached to ' + path)
 
@@ -213,10 +228,52 @@ class Stacks(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         capture = Capture(self.data)
         self.judge(capture.settled(), 'exec')
+        self.check_told(capture)
         # Both had their turn.
         libraries = {f[2].rsplit('/', 1)[0] for s in capture.samples for f in s[3]
                      if f[0] == 'py' and f[2].endswith('/threading.py')}
         self.assertEqual(len(libraries), 2, libraries)
+
+    def check_told(self, capture):
+        """The report counts what came before an interpreter was found. How many those are."""
+        late = sum('python-late' in s[1] for s in capture.samples)
+        rows = json.loads(run('report', '--view', 'quality', '--json', self.data).stdout)
+        told = [r['count'] for r in rows['quality'] if r['what'] == 'Python not yet found']
+        self.assertEqual(told, [late] if late else [])
+        return late
+
+    def test_found_late(self):
+        """A recorder that sleeps while an interpreter starts says so of each sample of it."""
+        script = ('import time\n'
+                  'def burn(seconds):\n'
+                  '    end = time.process_time() + seconds\n'
+                  '    while time.process_time() < end: pass\n'
+                  'burn(0.5)\n'
+                  'print("half", flush=True)\n'
+                  'input()\n'
+                  'burn(1)\n')
+        with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '199', '--', 'sh', '-c',
+                               'echo here; read x; exec %s -c "$0"' % find_pythons()[-1][1], script],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            self.assertEqual(recorder.stdout.readline(), 'here\n')
+            recorder.send_signal(signal.SIGSTOP)
+            recorder.stdin.write('go\n')
+            recorder.stdin.flush()
+            self.assertEqual(recorder.stdout.readline(), 'half\n')
+            recorder.send_signal(signal.SIGCONT)
+            _, errors = recorder.communicate('go\n', timeout=240)
+        self.assertEqual(recorder.returncode, 0, errors)
+        capture = Capture(self.data)
+        late = self.check_told(capture)
+        self.assertGreater(late, 20)
+        with_python = [any(f[0] == 'py' for f in s[3]) for s in capture.samples]
+        self.assertGreater(sum(with_python), 20)
+        # Not one of the interpreter's samples is without both.
+        for (_, flags, _, frames), has_python in zip(capture.samples, with_python):
+            if any(f[0] == 'native' and f[2].startswith('_PyEval_EvalFrameDefault') for f in frames):
+                self.assertNotEqual('python-late' in flags, has_python, (flags, explain(frames)))
+        self.assertIn('Python not yet found in', run('report', self.data).stdout)
 
     def test_renamed(self):
         """A static interpreter without symbols, under a name that says nothing, which is deleted."""
@@ -224,12 +281,11 @@ class Stacks(unittest.TestCase):
         renamed = os.path.join(self.folder, 'worker')
         shutil.copy(system, renamed)
         env = dict(os.environ, PYTHONHOME='/usr', PYTHONPLATLIBDIR='lib')
-        with subprocess.Popen([renamed, WORKLOAD, self.truth, '4'], env=env) as target:
-            time.sleep(2)
+        with subprocess.Popen([renamed, WORKLOAD, self.truth, '3'], env=env) as target:
+            # It has spawned another of itself by then.
+            wait_for(self.truth, 50, target)
             os.unlink(renamed)
-            done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid), '--duration',
-                       '1.5')
-            target.wait()
+            done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.judge(Capture(self.data).samples, 'renamed')
 
@@ -276,7 +332,7 @@ class Stacks(unittest.TestCase):
         pystack = os.environ.get('PYSTACK') or shutil.which('pystack')
         if not pystack:
             self.skipTest('no pystack (PyPI; set $PYSTACK)')
-        code = ('def leaf():\n while True: pass\n'
+        code = ('def leaf():\n print("there", flush=True)\n while True: pass\n'
                 'def rec(d, f):\n return f() if d == 0 else rec(d - 1, f)\n'
                 'def gen():\n yield rec(5, leaf)\n'
                 'def main():\n return list(map(lambda x: next(gen()), [1]))\nmain()\n')
@@ -285,8 +341,8 @@ class Stacks(unittest.TestCase):
             out.write(code)
         for version, path in find_pythons():
             with self.subTest(python=path):
-                with subprocess.Popen([path, script]) as target:
-                    time.sleep(1)
+                with subprocess.Popen([path, script], stdout=subprocess.PIPE) as target:
+                    target.stdout.readline()
                     run('record', '-o', self.data, '-p', str(target.pid), '--duration', '1')
                     os.kill(target.pid, signal.SIGSTOP)
                     theirs = subprocess.run([pystack, 'remote', str(target.pid)],
@@ -340,8 +396,8 @@ class Stacks(unittest.TestCase):
         if subprocess.run(['/usr/bin/python3', '-c', 'import torch'], stderr=subprocess.DEVNULL
                           ).returncode:
             self.skipTest('no PyTorch (package python3-torch)')
-        with subprocess.Popen(['/usr/bin/python3', script, '14'], stdout=subprocess.DEVNULL) as target:
-            time.sleep(6)
+        with subprocess.Popen(['/usr/bin/python3', script, '240'], stdout=subprocess.PIPE) as target:
+            target.stdout.readline()
             done = run('record', '-o', self.data, '-F', '199', '-p', str(target.pid), '--duration', '5')
             target.kill()
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -4,6 +4,7 @@ as the interpreter itself says.
 
     python_stacks.py TRUTH SECONDS [exec OTHER_PYTHON]
 
+The seconds are of its own CPU time, so that there is as much to see on a busy machine.
 A line of the file TRUTH is the frames above burn(), innermost first, "name|file|line" with tabs between
 them. For Python 3.8 and later.
 """
@@ -320,6 +321,7 @@ def spawns():
     os.environ['PYTHON_STACKS_TRUTH'] = TRUTH
     child = multiprocessing.get_context('spawn').Process(target=spawned)
     child.start()
+    burn()
     child.join()
 
 
@@ -328,9 +330,9 @@ ONE_BY_ONE = [deep, generators, thrown, coroutines, decorators, callbacks, forei
 
 
 def main():
-    end = time.monotonic() + float(sys.argv[2])
+    end = time.process_time() + float(sys.argv[2])
     spawns()
-    while time.monotonic() < end:
+    while time.process_time() < end:
         for function in ONE_BY_ONE:
             function()
         threads()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small network on the CPU for some seconds: python3 torch_train.py SECONDS"""
+"""Trains a small network on the CPU for some seconds, and says when it is
+under way: python3 torch_train.py SECONDS"""
 import sys
 import time
 
@@ -27,6 +28,8 @@ def main(seconds):
     while time.monotonic() < end:
         step(model, optimizer, x, y)
         steps += 1
+        if steps == 10:
+            print("under way", flush=True)
     print(steps, "steps")
 
 
