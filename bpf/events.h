@@ -18,6 +18,8 @@ enum event_type {
 	EVENT_PROBE,      /* bpf/probe.h: a target passed a probe site */
 	EVENT_COPY, /* struct event_copy: what the next event's stack could not be walked by */
 	EVENT_PYTHON_CODE, /* bpf/python.h: a code object that the next event names first */
+	EVENT_BLOCK,       /* struct event_block: a thread of a target waits from now on */
+	EVENT_RESUME,      /* struct event_resume: it runs again */
 };
 
 /* First in every event. */
@@ -88,6 +90,22 @@ struct event_sample {
 	struct event_stack stack;
 };
 
+struct event_block {
+	struct event_header header;
+	__u32 state; /* of the task: 1 interruptible, 2 uninterruptible, more bits as the kernel has them */
+	__u32 reserved;
+	struct event_stack stack;
+};
+
+/* Its header is that of the thread that runs again. */
+struct event_resume {
+	struct event_header header;
+	__u64 start_ns;  /* when it began to wait: the time of its EVENT_BLOCK */
+	__u64 others_ns; /* it has waited that long since the one before, without EVENT_BLOCKs */
+	__u32 state;
+	__u32 reserved;
+};
+
 struct event_fork {
 	struct event_header header; /* of the parent */
 	__u32 child_pid, child_tid; /* child_pid == header.pid: a thread */
@@ -142,6 +160,14 @@ enum target_flag {
 	TARGET_INHERIT = 1 << 0, /* its children become targets when they are born */
 	TARGET_STARTING =
 		1 << 1, /* still the recorder's own code: nothing counts before its exec */
+	TARGET_LAUNCHES = 1 << 2, /* it, or who started it, uses an accelerator's runtime */
+};
+
+/* Whose waits are recorded. */
+enum blocked_mode {
+	BLOCKED_MODE_LAUNCHES, /* of processes that give accelerators work */
+	BLOCKED_MODE_ALL,
+	BLOCKED_MODE_NONE,
 };
 
 /* Events that did not reach the ring, by what and why: keys of the `losses` map. */
@@ -152,6 +178,9 @@ enum loss {
 	LOSS_PROBE_NO_SLOT,
 	LOSS_PROCESS_RING_FULL, /* fork, exec and exit */
 	LOSS_TARGETS_FULL,      /* a child that could not become a target */
+	LOSS_BLOCKED_RING_FULL,
+	LOSS_BLOCKED_NO_SLOT,
+	LOSS_BLOCKED_FULL, /* more threads than the map of waits holds */
 	LOSS_COUNT
 };
 
@@ -159,6 +188,7 @@ enum loss {
 enum cost {
 	COST_SAMPLE,
 	COST_PROBE,
+	COST_BLOCKED,
 	COST_COUNT
 };
 
@@ -170,6 +200,8 @@ struct cost_total {
 EVENT_ASSERT(sizeof(struct event_header) == 32);
 EVENT_ASSERT(sizeof(struct event_stack) == 16);
 EVENT_ASSERT(sizeof(struct event_sample) == 56);
+EVENT_ASSERT(sizeof(struct event_block) == 56);
+EVENT_ASSERT(sizeof(struct event_resume) == 56);
 EVENT_ASSERT(sizeof(struct event_fork) == 40);
 EVENT_ASSERT(sizeof(struct event_exec) == 40);
 EVENT_ASSERT(sizeof(struct event_exit) == 40);

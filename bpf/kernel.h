@@ -126,6 +126,7 @@ struct thread_struct {
 };
 
 struct task_struct {
+	unsigned int __state;
 	int pid;  /* of the thread, as gettid() gives it in the machine's own namespace */
 	int tgid; /* of the process, as getpid() gives it there */
 	struct task_struct *group_leader;

@@ -196,7 +196,7 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 SEC("uprobe")
 int on_probe(struct pt_regs *ctx)
 {
-	if (!is_target(current_ids() >> 32))
+	if (!is_launching_target(current_ids() >> 32))
 		return 0;
 	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
 	if (!program)

@@ -12,6 +12,7 @@ struct unwind_processes_map unwind_processes SEC(".maps");
 struct unwind_changes_map unwind_changes SEC(".maps");
 struct python_processes_map python_processes SEC(".maps");
 struct python_layouts_map python_layouts SEC(".maps");
+struct blocked_threads_map blocked_threads SEC(".maps");
 struct probe_programs_map probe_programs SEC(".maps");
 struct probe_calls_map probe_calls SEC(".maps");
 

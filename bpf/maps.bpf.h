@@ -71,6 +71,28 @@ struct slots_map {
 	__type(value, struct slot);
 };
 
+/* A thread that waits or has waited. */
+struct blocked_thread {
+	u64 start_ns;  /* since when; 0: it runs */
+	u64 others_ns; /* it has waited without a stack */
+	u64 due_ns;    /* as blocked.bpf.c has it */
+	u32 state;
+	u32 has_stack;
+};
+
+/*
+ * Thread id as the kernel has it -> its waits. Written by blocked.bpf.c, removed by process.bpf.c
+ * when the thread ends. As many as `targets` has processes; preallocated, as the scheduler is no
+ * place to ask for memory.
+ */
+struct blocked_threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, struct blocked_thread);
+};
+
+extern struct blocked_threads_map blocked_threads SEC(".maps");
 extern struct events_map events SEC(".maps");
 extern struct targets_map targets SEC(".maps");
 extern struct losses_map losses SEC(".maps");
@@ -86,6 +108,18 @@ static __always_inline bool is_target(u32 pid)
 	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
 
 	return flags && !(*flags & TARGET_STARTING);
+}
+
+/* The same; it uses an accelerator's runtime from now on. */
+static __always_inline bool is_launching_target(u32 pid)
+{
+	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
+
+	if (!flags || *flags & TARGET_STARTING)
+		return false;
+	if (!(*flags & TARGET_LAUNCHES))
+		*flags |= TARGET_LAUNCHES;
+	return true;
 }
 
 static __always_inline void loss_add(u32 loss)

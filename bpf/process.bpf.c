@@ -107,9 +107,11 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	u32 pid = current_ids() >> 32;
 	struct event_exit event;
+	u32 tid = BPF_CORE_READ(task, pid);
 
 	if (!bpf_map_lookup_elem(&targets, &pid))
 		return 0;
+	bpf_map_delete_elem(&blocked_threads, &tid);
 	event_begin(&event.header, EVENT_EXIT);
 	/* do_exit() has taken this thread off the count before it comes here. */
 	event.is_last = BPF_CORE_READ(task, signal, live.counter) == 0;

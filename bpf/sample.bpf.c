@@ -12,26 +12,12 @@ static __always_inline u32 sample_fill(struct bpf_perf_event_data *ctx, struct s
 	sample->flags = in_kernel ? EVENT_SAMPLE_IN_KERNEL : 0;
 	sample->reserved = 0;
 	sample->header.stack_offset = offsetof(struct event_sample, stack);
-	if (in_kernel) {
-		/* What user space was doing when it entered the kernel. */
-		struct task_struct *task = bpf_get_current_task_btf();
-		struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(task);
-		stack_regs_read(&regs, slot, user);
-	} else {
+	/* In the kernel: what user space was doing when it entered it. */
+	if (in_kernel)
+		stack_regs_saved(&regs, slot);
+	else
 		stack_regs_load(&regs, slot, &ctx->regs);
-	}
-	stack->kernel_count = 0;
-	if (stack_mode == STACK_MODE_NONE) {
-		stack->flags = 0;
-		stack->skip = 0;
-		stack->status = STACK_CAUSE_NONE;
-		stack->user_count = 1;
-		stack->ips[0] = regs.ip;
-	} else {
-		stack_walk_user(ctx, slot, &regs, stack);
-		if (in_kernel)
-			stack_walk_kernel(ctx, stack);
-	}
+	stack_take(ctx, slot, &regs, in_kernel, stack);
 	return stack_finish(slot, stack);
 }
 

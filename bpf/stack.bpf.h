@@ -69,10 +69,12 @@ static __always_inline void stack_regs_load(struct stack_regs *ret, struct slot 
 	ret->entry = 0;
 }
 
-/* The same from the registers that a task saved when it entered the kernel. */
-static __always_inline void stack_regs_read(struct stack_regs *ret, struct slot *slot,
-					    const struct pt_regs *regs)
+/* The same from the registers that the current task saved when it entered the kernel. */
+static __always_inline void stack_regs_saved(struct stack_regs *ret, struct slot *slot)
 {
+	const struct pt_regs *regs =
+		(const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
 #if defined(__TARGET_ARCH_x86)
 	STACK_REGS_COPY(slot->walk.regs, regs->);
 	slot->walk.is_trap = regs->orig_ax == -1UL;
@@ -146,8 +148,8 @@ static __always_inline void stack_walk_user(void *ctx, struct slot *slot,
 		stack_walk_chain(ctx, regs, stack);
 }
 
-/* The kernel frames of a context that was interrupted in the kernel, behind the user frames. */
-static __always_inline void stack_walk_kernel(void *ctx, struct event_stack *stack)
+/* The kernel frames of a context in the kernel, but for @skip at the leaf, behind the user frames. */
+static __always_inline void stack_walk_kernel(void *ctx, struct event_stack *stack, u32 skip)
 {
 	u32 at = stack->skip + stack->user_count;
 	long size;
@@ -155,9 +157,29 @@ static __always_inline void stack_walk_kernel(void *ctx, struct event_stack *sta
 	stack->kernel_count = 0;
 	if (at > EVENT_USER_FRAMES)
 		return;
-	size = bpf_get_stack(ctx, &stack->ips[at], EVENT_KERNEL_FRAMES * 8, 0);
+	size = bpf_get_stack(ctx, &stack->ips[at], EVENT_KERNEL_FRAMES * 8,
+			     skip & BPF_F_SKIP_FIELD_MASK);
 	if (size > 0 && size <= EVENT_KERNEL_FRAMES * 8)
 		stack->kernel_count = (u32)size >> 3;
+}
+
+/* The stack of the current thread, which stopped at @regs in user space and since then may have
+ * gone on @in_kernel. */
+static __always_inline void stack_take(void *ctx, struct slot *slot, const struct stack_regs *regs,
+				       bool in_kernel, struct event_stack *stack)
+{
+	stack->kernel_count = 0;
+	if (stack_mode == STACK_MODE_NONE) {
+		stack->flags = 0;
+		stack->skip = 0;
+		stack->status = STACK_CAUSE_NONE;
+		stack->user_count = 1;
+		stack->ips[0] = regs->ip;
+		return;
+	}
+	stack_walk_user(ctx, slot, regs, stack);
+	if (in_kernel)
+		stack_walk_kernel(ctx, stack, 0);
 }
 
 /* Bytes of @stack without Python's frames. */

@@ -489,7 +489,7 @@ static long walk_step(u32 i, struct walk_context *c)
 }
 
 /*
- * CPU -> when it sent the last copy. A program whose stacks all need one (a language with a compiler of
+ * CPU -> when the next copy is due at an even rate. A program whose stacks all need one (a language with a compiler of
  * its own, hundreds of thousands of launches a second) must not fill the ring with them.
  */
 struct {
@@ -501,22 +501,24 @@ struct {
 
 /* Four thousand a second and CPU, the most that anybody samples at. */
 #define COPY_PAUSE_NS 250000
+/* So many may come at once: several threads that begin to wait in a new process. 2 MiB. */
+#define COPY_BURST 64
 
 /* Not when the ring is half full either: a copy takes the place of a hundred stacks. */
 static __always_inline bool wants_copy(const struct event_stack *stack, u64 now_ns)
 {
 	u32 cause = stack->status, zero = 0;
-	u64 *last;
+	u64 *due;
 
 	if (cause != STACK_CAUSE_NO_TABLE && cause != STACK_CAUSE_JIT &&
 	    cause != STACK_CAUSE_UNSUPPORTED)
 		return false;
-	last = bpf_map_lookup_elem(&unwind_copied, &zero);
-	if (!last || now_ns - *last < COPY_PAUSE_NS ||
+	due = bpf_map_lookup_elem(&unwind_copied, &zero);
+	if (!due || *due > now_ns + COPY_BURST * COPY_PAUSE_NS ||
 	    bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >=
 		    bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 2)
 		return false;
-	*last = now_ns;
+	*due = (*due > now_ns ? *due : now_ns) + COPY_PAUSE_NS;
 	return true;
 }
 

@@ -39,6 +39,8 @@ enum {
 	OPT_CALL_GRAPH,
 	OPT_MAX_STACK,
 	OPT_LINES,
+	OPT_OFF_CPU,
+	OPT_NO_OFF_CPU,
 };
 
 static const struct argp_option options[] = {
@@ -54,6 +56,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
 	{ NULL, 'g', NULL, 0, "Record stacks (as always)", 0 },
+	{ "off-cpu", OPT_OFF_CPU, NULL, 0,
+	  "Record what threads wait for, of all processes and not only of those that use an accelerator",
+	  0 },
+	{ "no-off-cpu", OPT_NO_OFF_CPU, NULL, 0, "Do not record what threads wait for", 0 },
 	{ "mmap-pages", 'm', "SIZE", 0,
 	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0, "Leave out what the processes start", 0 },
@@ -170,6 +176,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (parse_size(arg, &s->max_bytes) < 0 || !s->max_bytes)
 			argp_error(state, "'%s' is no size", arg);
 		return 0;
+	case OPT_OFF_CPU:
+		s->waits = SESSION_WAITS_ALL;
+		return 0;
+	case OPT_NO_OFF_CPU:
+		s->waits = SESSION_WAITS_NONE;
+		return 0;
 	case OPT_LINES:
 		opt->lines = true;
 		return 0;
@@ -278,7 +290,7 @@ static double percent_of(uint64_t part_ns, uint64_t wall_ns)
 
 static void print_summary(const struct session_result *r, const char *output)
 {
-	uint64_t taken_ns = r->sample_ns + r->probe_ns;
+	uint64_t taken_ns = r->sample_ns + r->probe_ns + r->blocked_ns;
 	char samples[32], launches[32];
 
 	fprintf(stderr, "[ accel-prof record: Captured and wrote %.3f MB %s (%s samples",

@@ -410,17 +410,16 @@ static bool has_blocked(const struct analysis *a)
 
 static int build_blocked(struct build *b)
 {
+	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
 	vec_for_each(&b->a->blocked, x) {
-		uint64_t ns = span_within(b->f, x->time_ns, x->duration_ns);
-		uint32_t node;
-		if (!ns || !b->f->thread_passes[x->thread])
-			continue;
-		if (paths_stack(b->paths, b->a->threads.data[x->thread].process, x->stack, &node) <
-		    0)
-			return -ENOMEM;
-		build_add(b, node, ns);
+		sums[x->group] += span_within(b->f, x->time_ns, x->duration_ns);
+		/* Where exactly the others were is not known; just before it. */
+		if (filter_time(b->f, x->time_ns))
+			sums[x->group] += x->others_ns;
 	}
-	return 0;
+	return build_sums(b, sums);
 }
 
 /* ---- calls that wait for a device ---- */
@@ -477,7 +476,7 @@ static bool has_sync_idle(const struct analysis *a)
 
 static bool has_idle_host(const struct analysis *a)
 {
-	return has_wall(a) && has_cpu_time(a);
+	return has_wall(a) && (has_cpu_time(a) || has_blocked(a));
 }
 
 static const struct metric_ops metrics[] = {

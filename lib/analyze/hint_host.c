@@ -149,18 +149,12 @@ static void take_topic(struct facts *x, const struct costs *c, struct hint_part 
 
 /* ---- all of it ---- */
 
-static int add_metric(struct facts *x, struct host_costs *c, const char *name, bool only_locks)
+static int add_moments(struct facts *x, struct host_costs *c)
 {
-	int metric = profile_metric_find(x->p, name);
+	int metric = profile_metric_find(x->p, "idle-host");
 	for (uint32_t n = 0; metric >= 0 && n < profile_node_count(x->p); n++) {
 		uint64_t ns = profile_self(x->p, n, metric);
-		if (!ns)
-			continue;
-		bool is_lock = false;
-		for (uint32_t up = n; only_locks && !is_lock && up != PROFILE_NONE;
-		     up = profile_node(x->p, up).parent)
-			is_lock = frame_topic(x, up) == TOPIC_LOCK;
-		if ((!only_locks || is_lock) && add_moment(x, c, n, ns) < 0)
+		if (ns && add_moment(x, c, n, ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -198,8 +192,7 @@ int facts_host(struct facts *x)
 	if (!topics)
 		return -ENOMEM;
 	x->topics = topics;
-	int rc = add_metric(x, &c, "idle-host", false);
-	rc = rc ? rc : add_metric(x, &c, "blocked", true);
+	int rc = add_moments(x, &c);
 	take_function(x, &c.functions);
 	take_topic(x, &c.topics[TOPIC_LOADER], &o->loader);
 	take_topic(x, &c.topics[TOPIC_COMPILE], &o->compile);

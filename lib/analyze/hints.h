@@ -71,9 +71,9 @@ void hints_release(struct hints *h);
 const char *hints_rule(size_t i);
 
 /* From a capture: @p holds the metrics that HINT_METRICS names as far as they have data. */
-#define HINT_METRICS                                                                    \
-	{                                                                               \
-		"device-time", "launches", "idle-host", "syncs", "sync-idle", "blocked" \
+#define HINT_METRICS                                                         \
+	{                                                                    \
+		"device-time", "launches", "idle-host", "syncs", "sync-idle" \
 	}
 struct profile;
 int analysis_hints(struct analysis *a, const struct profile *p, const struct analysis_summary *s,

@@ -5,33 +5,49 @@
 
 #include <errno.h>
 
+/* A sample, a span, or a wait, which is a span too. */
+struct item {
+	uint64_t time_ns, weight;
+	uint32_t group;
+	bool is_span;
+};
+
 struct host_time {
 	const struct analysis *a;
-	uint32_t *order;    /* samples by thread, then time */
+	uint32_t *order;    /* samples, and behind them waits, by thread, then time */
 	size_t *first;      /* by thread: its first one; one more at the end */
 	uint64_t period_ns; /* of a sample; 0: not known */
 };
 
-static uint32_t sample_thread(const struct analysis *a, uint32_t sample)
+static struct item item_get(const struct analysis *a, uint32_t number)
 {
-	return a->sample_groups.data[a->samples.data[sample].group].thread;
+	if (number >= a->samples.len) {
+		const struct blocked *b = &a->blocked.data[number - a->samples.len];
+		return (struct item){ b->time_ns, b->duration_ns, b->group, true };
+	}
+	const struct sample *s = &a->samples.data[number];
+	return (struct item){ s->time_ns, s->weight, s->group, s->flags & CPU_SAMPLE_SPAN };
 }
 
-static int samples_order(struct host_time *h)
+static uint32_t item_thread(const struct analysis *a, uint32_t number)
+{
+	return a->sample_groups.data[item_get(a, number).group].thread;
+}
+
+static int items_order(struct host_time *h, size_t n)
 {
 	const struct analysis *a = h->a;
-	size_t n = a->samples.len;
 	CLEANUP_FREE uint64_t *keys = calloc(n + 1, sizeof(*keys));
 	if (!keys)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		keys[i] = a->samples.data[i].time_ns;
+		keys[i] = item_get(a, (uint32_t)i).time_ns;
 		h->order[i] = (uint32_t)i;
 	}
 	if (sort_by_key(keys, h->order, n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		keys[i] = sample_thread(a, (uint32_t)i);
+		keys[i] = item_thread(a, (uint32_t)i);
 	return sort_by_key(keys, h->order, n);
 }
 
@@ -42,12 +58,13 @@ int host_time_new(struct host_time **ret, const struct analysis *a)
 		return -ENOMEM;
 	h->a = a;
 	h->period_ns = a->header.frequency ? 1000000000 / a->header.frequency : 0;
-	h->order = malloc((a->samples.len + 1) * sizeof(*h->order));
+	size_t n = a->samples.len + a->blocked.len;
+	h->order = malloc((n + 1) * sizeof(*h->order));
 	h->first = calloc(a->threads.len + 1, sizeof(*h->first));
-	if (!h->order || !h->first || samples_order(h) < 0)
+	if (!h->order || !h->first || items_order(h, n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0, thread = 0; thread <= a->threads.len; thread++) {
-		while (i < a->samples.len && sample_thread(a, h->order[i]) < thread)
+		while (i < n && item_thread(a, h->order[i]) < thread)
 			i++;
 		h->first[thread] = i;
 	}
@@ -64,19 +81,19 @@ void host_time_free(struct host_time *h)
 	free(h);
 }
 
-static const struct sample *sample_at(const struct host_time *h, size_t i)
+static struct item item_at(const struct host_time *h, size_t i)
 {
-	return &h->a->samples.data[h->order[i]];
+	return item_get(h->a, h->order[i]);
 }
 
-/* What a sample stands for of [@begin_ns, @end_ns). */
-static uint64_t sample_part(const struct host_time *h, const struct sample *s, uint64_t begin_ns,
-			    uint64_t end_ns)
+/* What it stands for of [@begin_ns, @end_ns). */
+static uint64_t item_part(const struct host_time *h, const struct item *x, uint64_t begin_ns,
+			  uint64_t end_ns)
 {
-	if (!(s->flags & CPU_SAMPLE_SPAN))
-		return s->time_ns >= begin_ns ? s->weight * h->period_ns : 0;
-	uint64_t from = s->time_ns > begin_ns ? s->time_ns : begin_ns;
-	uint64_t to = s->time_ns + s->weight < end_ns ? s->time_ns + s->weight : end_ns;
+	if (!x->is_span)
+		return x->time_ns >= begin_ns ? x->weight * h->period_ns : 0;
+	uint64_t from = x->time_ns > begin_ns ? x->time_ns : begin_ns;
+	uint64_t to = x->time_ns + x->weight < end_ns ? x->time_ns + x->weight : end_ns;
 	return to > from ? to - from : 0;
 }
 
@@ -89,7 +106,7 @@ void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin
 	/* The first that begins in the range; a span before it may reach into it. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		if (sample_at(h, mid)->time_ns < begin_ns)
+		if (item_at(h, mid).time_ns < begin_ns)
 			low = mid + 1;
 		else
 			high = mid;
@@ -97,9 +114,9 @@ void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin
 	if (low > start)
 		low--;
 	for (; low < h->first[thread + 1]; low++) {
-		const struct sample *s = sample_at(h, low);
-		if (s->time_ns >= end_ns)
+		const struct item x = item_at(h, low);
+		if (x.time_ns >= end_ns)
 			break;
-		sums[s->group] += sample_part(h, s, begin_ns, end_ns);
+		sums[x.group] += item_part(h, &x, begin_ns, end_ns);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host code ran on a thread between two moments, by samples and spans. */
+/* Which host code a thread ran or waited in between two moments, by samples, spans and waits. */
 #pragma once
 
 #include "analyze/tables.h"
@@ -11,8 +11,8 @@ void host_time_free(struct host_time *h);
 DEFINE_CLEANUP(host_time_free, struct host_time *)
 
 /*
- * Add to @sums, by sample group, the nanoseconds of [@begin_ns, @end_ns): of spans the part that
- * lies inside, of samples one period for each.
+ * Add to @sums, by sample group, the nanoseconds of [@begin_ns, @end_ns): of spans and waits the part
+ * that lies inside, of samples one period for each.
  */
 void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin_ns,
 		      uint64_t end_ns, uint64_t *sums);

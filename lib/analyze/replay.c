@@ -246,6 +246,18 @@ static int replay_device_code(struct analysis *a, const struct record_cpu_sample
 			});
 }
 
+static int sample_group(struct analysis *a, uint32_t thread, uint32_t stack, uint32_t *ret)
+{
+	uint64_t key = hash_pair(thread, stack);
+	const uint64_t *known = hash_get(&a->sample_group_of, key);
+	size_t group = known ? *known : a->sample_groups.len;
+	if (!known && (vec_push(&a->sample_groups, (struct sample_group){ thread, stack }) < 0 ||
+		       hash_set(&a->sample_group_of, key, group) < 0))
+		return -ENOMEM;
+	*ret = (uint32_t)group;
+	return 0;
+}
+
 static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample *s)
 {
 	uint32_t thread, stack = stack_row(a, s->stack);
@@ -254,18 +266,13 @@ static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample 
 	if (a->stacks.data[stack].device_frame && !(s->flags & CPU_SAMPLE_SPAN))
 		return replay_device_code(a, s, thread, stack);
 
-	uint64_t key = hash_pair(thread, stack);
-	const uint64_t *known = hash_get(&a->sample_group_of, key);
-	size_t group = known ? *known : a->sample_groups.len;
-	if (!known && (vec_push(&a->sample_groups, (struct sample_group){ thread, stack }) < 0 ||
-		       hash_set(&a->sample_group_of, key, group) < 0))
-		return -ENOMEM;
 	struct sample row = {
 		.time_ns = time_seen(a, s->time_ns),
 		.weight = s->weight,
-		.group = (uint32_t)group,
 		.flags = s->flags,
 	};
+	if (sample_group(a, thread, stack, &row.group) < 0)
+		return -ENOMEM;
 	if (s->flags & CPU_SAMPLE_SPAN) {
 		row.weight = duration_take(a, row.time_ns, s->weight);
 		time_seen(a, row.time_ns + row.weight);
@@ -277,8 +284,10 @@ static int replay_blocked(struct analysis *a, const struct record_blocked *b)
 {
 	struct blocked row = { .time_ns = time_seen(a, b->time_ns) };
 	row.duration_ns = duration_take(a, row.time_ns, b->duration_ns);
-	row.stack = stack_row(a, b->stack);
-	if (table_row(&a->threads, b->thread, &row.thread) < 0)
+	row.others_ns = duration_take(a, 0, b->others_ns);
+	time_seen(a, row.time_ns + row.duration_ns);
+	if (table_row(&a->threads, b->thread, &row.thread) < 0 ||
+	    sample_group(a, row.thread, stack_row(a, b->stack), &row.group) < 0)
 		return -ENOMEM;
 	return vec_push(&a->blocked, row);
 }

@@ -138,7 +138,8 @@ struct sample_group {
 
 struct blocked {
 	uint64_t time_ns, duration_ns;
-	uint32_t thread, stack;
+	uint64_t others_ns; /* of waits before it that it stands for */
+	uint32_t thread, group;
 };
 
 /* What a device sample hit. From CPU samples: @stack; from hardware: the rest. */

@@ -127,7 +127,7 @@ static const struct field cpu_sample_fields[] = {
 static const struct field blocked_fields[] = {
 	FIELD(blocked, time_ns, TIME),   FIELD(blocked, duration_ns, UNSIGNED),
 	FIELD(blocked, thread, THREAD),  FIELD(blocked, stack, STACK),
-	FIELD(blocked, state, UNSIGNED),
+	FIELD(blocked, state, UNSIGNED), FIELD(blocked, others_ns, UNSIGNED),
 };
 
 static const struct field device_fields[] = {

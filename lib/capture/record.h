@@ -224,6 +224,9 @@ struct record_blocked {
 	uint64_t time_ns, duration_ns;
 	uint32_t thread, stack;
 	uint32_t state; /* task state as sched_switch gives it */
+	/* Time that the thread waited before, since its last record, in waits so many that not each
+	 * got a stack: this one stands for them. */
+	uint64_t others_ns;
 };
 
 struct record_device {

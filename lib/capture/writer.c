@@ -459,6 +459,12 @@ int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t 
 			    ret);
 }
 
+int capture_writer_stack_renew(struct capture_writer *w, uint32_t *stack)
+{
+	int rc = writer_ready(w);
+	return rc < 0 ? rc : renew_stack(w, stack);
+}
+
 uint32_t capture_writer_epoch(const struct capture_writer *w)
 {
 	return w->epoch;

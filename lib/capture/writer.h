@@ -66,6 +66,9 @@ int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t 
 			      const struct record_frame *frames, uint32_t count, uint32_t flags,
 			      uint32_t *ret);
 
+/* The number of a stack of the epoch before, made anew for this one; others stay. */
+int capture_writer_stack_renew(struct capture_writer *w, uint32_t *stack);
+
 /*
  * Append a record. Its type may be any but STRING, OBJECT and STACK, which the functions above
  * write. Definitions of the numbers it refers to are written before it when this part of the file

@@ -207,7 +207,7 @@ int info_end(struct session *s, const struct session_result *result)
 		.launches = result->launches,
 		.lost = result->lost_total,
 		.recorder_cpu_ns = result->recorder_ns,
-		.probe_ns = result->probe_ns + result->sample_ns,
+		.probe_ns = result->probe_ns + result->sample_ns + result->blocked_ns,
 		.exit_status = result->exit_status,
 	};
 	return capture_writer_put(s->writer, &rec);

@@ -39,6 +39,8 @@ static int follow_python(struct session *s, const struct event_header *event)
 		return 0;
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+	case EVENT_BLOCK:
+	case EVENT_RESUME:
 	case EVENT_COPY:
 	case EVENT_PYTHON_CODE:
 		break;
@@ -70,6 +72,8 @@ static int follow(struct session *s, const struct event_header *event)
 		return 0;
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+	case EVENT_BLOCK:
+	case EVENT_RESUME:
 	case EVENT_COPY:
 	case EVENT_PYTHON_CODE:
 		break;
@@ -95,12 +99,14 @@ static int on_event(void *data, const struct event_header *event)
 		break;
 	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+	case EVENT_BLOCK:
 		rc = python_intake(s->python, &event);
 		break;
 	case EVENT_PYTHON_CODE: /* not in order of time: it goes before all that name it */
 		return python_take_code(s->python, (const struct event_python_code *)event);
 	case EVENT_EXEC:
 	case EVENT_COPY:
+	case EVENT_RESUME:
 		break;
 	}
 	return rc < 0 ? rc : order_add(&s->order, event->time_ns, ITEM_EVENT, event, event->size);

@@ -82,7 +82,11 @@ int launch_object(struct session *s, const struct object *object)
 {
 	if (object->fd < 0 || !probes_want(s->probes, object->path))
 		return 0;
-	return attach(s, object->fd, object->path);
+	/* Someone uses an accelerator: what keeps it waiting for work may be waiting itself. */
+	int rc = programs_follow_waits(&s->programs);
+	if (rc < 0)
+		rc = info_put(s, "missing.blocked", "cannot follow the scheduler: -v tells more");
+	return rc < 0 ? rc : attach(s, object->fd, object->path);
 }
 
 int launch_take(struct session *s, const struct event_header *event)

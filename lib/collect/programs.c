@@ -108,6 +108,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 		return err_set(err, -errno, "cannot open the BPF object");
 	p.skeleton->rodata->stack_limit = stack_limit();
 	p.skeleton->rodata->stack_mode = opt->stacks;
+	p.skeleton->rodata->blocked_mode = opt->blocked;
 	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
 	probes_prepare(p.skeleton, opt->single_uprobes);
@@ -131,6 +132,18 @@ void programs_close(struct programs *p)
 {
 	recorder_bpf__destroy(p->skeleton);
 	p->skeleton = NULL;
+}
+
+int programs_follow_waits(const struct programs *p)
+{
+	struct bpf_link **link = &p->skeleton->links.on_switch;
+
+	if (*link || p->skeleton->rodata->blocked_mode == BLOCKED_MODE_NONE)
+		return 0;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	(void)bpf_prog_test_run_opts(bpf_program__fd(p->skeleton->progs.blocked_measure), &opts);
+	*link = bpf_program__attach(p->skeleton->progs.on_switch);
+	return *link ? 0 : -errno;
 }
 
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err)

@@ -18,6 +18,7 @@ struct recorder_bpf; /* the skeleton, recorder.skel.h */
 struct programs_options {
 	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
 	enum stack_mode stacks;
+	enum blocked_mode blocked;
 	uint32_t max_stack;  /* user frames by tables; 0: EVENT_USER_FRAMES */
 	bool single_uprobes; /* probe as kernels before 6.6 do, for tests */
 };
@@ -31,6 +32,9 @@ struct programs {
 int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err);
 void programs_close(struct programs *p);
 DEFINE_CLEANUP_EMBEDDED(programs_close, struct programs)
+
+/* From here on waits are told; once is enough. */
+int programs_follow_waits(const struct programs *p);
 
 /* Make process @pid a target. -E2BIG: more than the kernel's map holds. */
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err);

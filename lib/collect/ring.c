@@ -60,6 +60,11 @@ bool event_is_valid(const void *bytes, size_t size)
 	switch ((enum event_type)event->type) {
 	case EVENT_SAMPLE:
 		return size >= sizeof(struct event_sample) && stack_is_valid(event);
+	case EVENT_BLOCK:
+		return size >= sizeof(struct event_block) && stack_is_valid(event);
+	case EVENT_RESUME:
+		least = sizeof(struct event_resume);
+		break;
 	case EVENT_FORK:
 		least = sizeof(struct event_fork);
 		break;

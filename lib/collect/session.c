@@ -37,9 +37,15 @@ static int open_kernel_side(struct session *s, struct err *err)
 		[SESSION_STACKS_FP] = STACK_MODE_FP,
 		[SESSION_STACKS_NONE] = STACK_MODE_NONE,
 	};
+	static const enum blocked_mode waits[] = {
+		[SESSION_WAITS_LAUNCHES] = BLOCKED_MODE_LAUNCHES,
+		[SESSION_WAITS_ALL] = BLOCKED_MODE_ALL,
+		[SESSION_WAITS_NONE] = BLOCKED_MODE_NONE,
+	};
 	struct programs_options opt = {
 		.ring_bytes = s->opt.ring_bytes,
 		.stacks = modes[s->opt.stacks],
+		.blocked = waits[s->opt.waits],
 		.max_stack = s->opt.max_stack,
 	};
 	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
@@ -89,6 +95,7 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	s->samples.writer = s->writer;
 	s->samples.processes = &s->processes;
 	s->samples.objects = &s->objects;
+	s->blocked.samples = &s->samples;
 	rc = open_kernel_side(s, err);
 	if (rc < 0)
 		return rc;
@@ -109,6 +116,7 @@ void session_free(struct session *s)
 	launch_close(s);
 	programs_close(&s->programs);
 	order_release(&s->order);
+	blocked_release(&s->blocked);
 	processes_release(&s->processes);
 	objects_release(&s->objects);
 	hash_release(&s->known);
@@ -174,6 +182,8 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 		rc = unwinder_publish(s->unwinder, session_now());
 	if (rc < 0 || (rc = sampler_start(&s->sampler, &s->programs, err)) < 0)
 		return rc;
+	if (s->opt.waits == SESSION_WAITS_ALL && (rc = programs_follow_waits(&s->programs)) < 0)
+		return err_set(err, rc, "cannot follow the scheduler");
 	if (s->opt.command) {
 		rc = command_start(&s->command, s->opt.command[0], err);
 		if (rc < 0) {
@@ -231,6 +241,8 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.sample_runs = costs[COST_SAMPLE].runs,
 		.probe_ns = costs[COST_PROBE].time_ns,
 		.probe_runs = costs[COST_PROBE].runs,
+		.blocked_ns = costs[COST_BLOCKED].time_ns,
+		.blocked_runs = costs[COST_BLOCKED].runs,
 	};
 	memcpy(ret->lost, s->losses.now, sizeof(ret->lost));
 	snprintf(ret->write_error, sizeof(ret->write_error), "%s", capture_writer_error(s->writer));
@@ -243,7 +255,8 @@ static int finish_file(struct session *s, struct session_result *result)
 	int rc;
 
 	if ((rc = intake_drain(s)) < 0 || (rc = take_until(s, UINT64_MAX)) < 0 ||
-	    (rc = launch_stop(s)) < 0 || (rc = session_count_losses(s)) < 0 ||
+	    (rc = blocked_finish(&s->blocked, s->ended_ns)) < 0 || (rc = launch_stop(s)) < 0 ||
+	    (rc = session_count_losses(s)) < 0 ||
 	    (rc = losses_report(&s->losses, s->writer, session_now())) < 0 ||
 	    (rc = info_clock(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0 ||
 	    (rc = symbols_write(s)) < 0 || (rc = fill_result(s, result)) < 0 ||

@@ -21,6 +21,12 @@ enum session_stacks {
 	SESSION_STACKS_NONE,
 };
 
+enum session_waits {
+	SESSION_WAITS_LAUNCHES, /* of processes that give accelerators work */
+	SESSION_WAITS_ALL,
+	SESSION_WAITS_NONE,
+};
+
 struct session_options {
 	const char *tool;         /* "accel-prof 0.1.0" */
 	const char *command_line; /* of the recorder itself, for the header */
@@ -37,6 +43,7 @@ struct session_options {
 	const char *event;  /* "cycles", "cpu-clock"; NULL: what there is */
 	uint64_t frequency; /* 0: SAMPLER_FREQUENCY */
 	enum session_stacks stacks;
+	enum session_waits waits;
 	uint32_t max_stack; /* user frames; 0: as many as there is room for */
 
 	uint64_t duration_ns, max_bytes; /* 0: no limit */
@@ -64,8 +71,9 @@ struct session_result {
 	uint64_t lost_samples, lost_total;
 	uint64_t late;                 /* events handled out of order */
 	uint64_t wall_ns, recorder_ns; /* time of the recording; CPU time that the recorder took */
-	uint64_t sample_ns, probe_ns;  /* CPU time that our programs took in the targets */
-	uint64_t sample_runs, probe_runs;
+	/* CPU time that our programs took in the targets */
+	uint64_t sample_ns, probe_ns, blocked_ns;
+	uint64_t sample_runs, probe_runs, blocked_runs;
 	char write_error[256];
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "capture/writer.h"
+#include "collect/blocked.h"
 #include "collect/command.h"
 #include "collect/object.h"
 #include "collect/order.h"
@@ -28,6 +29,7 @@ struct session {
 	struct objects objects;
 	struct processes processes;
 	struct samples samples;
+	struct blocked blocked;
 	struct programs programs;
 	struct sideband sideband;
 	struct sampler sampler;

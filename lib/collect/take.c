@@ -44,6 +44,7 @@ static int take_exit(struct session *s, const struct event_exit *e)
 {
 	int rc = e->is_last ? launch_gone(s, e->header.pid, e->header.time_ns) : 0;
 
+	blocked_forget(&s->blocked, e->header.tid);
 	process_exit(&s->processes, e->header.pid, e->header.tid, e->is_last, e->header.time_ns);
 	return rc;
 }
@@ -53,6 +54,10 @@ static int take_event(struct session *s, const struct event_header *e)
 	switch ((enum event_type)e->type) {
 	case EVENT_SAMPLE:
 		return sample_take(&s->samples, (const struct event_sample *)e);
+	case EVENT_BLOCK:
+		return blocked_begin(&s->blocked, (const struct event_block *)e);
+	case EVENT_RESUME:
+		return blocked_end(&s->blocked, (const struct event_resume *)e);
 	case EVENT_FORK:
 		return take_fork(s, (const struct event_fork *)e);
 	case EVENT_EXIT:

@@ -75,7 +75,7 @@ const char *text_metric(const char *name)
 		{ "idle", "time in which a device had nothing to do, under what ended it" },
 		{ "cpu-samples", "samples of host code" },
 		{ "cpu-time", "CPU time of host code" },
-		{ "idle-host", "CPU time of host code while a device was idle" },
+		{ "idle-host", "host code that ran or waited while a device was idle" },
 		{ "blocked", "time that threads did not run" },
 		{ "bytes", "bytes moved" },
 		{ "flops", "floating-point operations" },

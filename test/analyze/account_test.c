@@ -116,6 +116,7 @@ static void test_what_the_host_waited_for(void **state)
 	scene_put(&s, (struct record){ .type = RECORD_BLOCKED,
 				       .blocked = { .time_ns = 1300,
 						    .duration_ns = 200,
+						    .others_ns = 30,
 						    .thread = 1,
 						    .stack = scene_stack(&s, "main;wait") } });
 	scene_put(&s, (struct record){ .type = RECORD_BLOCKED,
@@ -143,7 +144,12 @@ static void test_what_the_host_waited_for(void **state)
 			 800 - 300 - 100 - 50);
 	assert_int_equal(tree_self(p, "toy;main;second;-;[idle: launch in flight]", "wall"), 100);
 	assert_int_equal(tree_total(p, "wall"), 1100);
-	assert_int_equal(tree_total(p, "blocked"), 1200);
+	/* One thread waited 200, and 30 before in waits without a stack, another one 1000. */
+	assert_int_equal(tree_self(p, "toy;main;wait", "blocked"), 230);
+	assert_int_equal(tree_total(p, "blocked"), 1230);
+	/* Of the launching thread's all lies in the gap. */
+	assert_int_equal(tree_self(p, "toy;main;wait", "idle-host"), 200);
+	assert_int_equal(tree_total(p, "idle-host"), 200);
 	profile_free(p);
 	scene_close(&s);
 }

@@ -15,6 +15,7 @@ from collections import Counter
 from command import PROGRAM, run
 
 SPLIT = os.path.join(os.environ['WORKLOAD_DIR'], 'split')
+WAITS = os.path.join(os.environ['WORKLOAD_DIR'], 'waits')
 
 
 def functions(path):
@@ -337,6 +338,65 @@ class Record(unittest.TestCase):
                      ['--duration', 'x', 'true'], ['-o', '%z', 'true']):
             done = run('record', *args, cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (129, ''), args)
+
+    def waits(self, path):
+        """{function of the workload: ns} and the whole, by the metric."""
+        done = run('export', '--format', 'folded', '--metric', 'blocked', '-i', path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        times = Counter()
+        for line in done.stdout.splitlines():
+            stack, _, ns = line.rpartition(' ')
+            frames = stack.split(';')
+            times.update({name: int(ns) for name in set(frames)})
+            self.assertEqual(frames[-1], '__schedule_[k]', line)
+        return times
+
+    def check_waits(self, times, output):
+        """Within 2 %, and what measuring them by the clock takes more: waking up."""
+        told = re.findall(r'^(wait_\w+) (\d+)$', output, re.MULTILINE)
+        self.assertEqual([name for name, _ in told],
+                         ['wait_lock', 'wait_sleep', 'wait_read', 'wait_futex'])
+        for name, ns in told:
+            self.assertAlmostEqual(times[name], int(ns), delta=0.02 * int(ns) + 100000, msg=name)
+
+    def test_waits(self):
+        """What threads wait for, and how long: a lock, sleep, a pipe and a futex."""
+        done = self.record('--off-cpu', '--', WAITS, 'plain', '8')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn('Lost', done.stderr)
+        times = self.waits(self.data)
+        self.check_waits(times, done.stdout)
+        # The other thread waits for orders, or keeps the first one waiting.
+        self.assertGreater(times['serve'], 8 * 90e6)
+
+    def test_waits_not_asked_for(self):
+        """Only of what uses an accelerator, unless asked."""
+        for args in ([], ['--no-off-cpu']):
+            done = self.record(*args, '--', WAITS, 'plain', '1')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn('\nBLOCKED', Capture(self.data).text)
+
+    def test_waits_of_what_launches(self):
+        done = self.record('--', WAITS, 'launch', '8')
+        if done.returncode == 77:
+            self.skipTest('no libOpenCL.so.1')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_waits(self.waits(self.data), done.stdout)
+
+    def test_too_many_waits(self):
+        """Not each gets a stack; their time is there all the same."""
+        done = self.record('--off-cpu', '--', WAITS, 'often', '40000')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = Capture(self.data).text
+        records = [line for line in text.splitlines() if line.startswith('BLOCKED')]
+        self.assertLess(len(records), 40000)
+        self.assertTrue(any('others_ns=' in line for line in records))
+        pong = int(re.search(r'^wait_pong (\d+)$', done.stdout, re.MULTILINE)[1])
+        # Two threads take turns: most of the time at least one of them waits, and never both.
+        times = self.waits(self.data)
+        both = times['wait_pong'] + times['serve']
+        self.assertGreater(both, 0.5 * pong)
+        self.assertLess(times['wait_pong'], 1.02 * pong)
 
     def test_interrupt(self):
         """The file is complete, and the command has been told to end too."""
