@@ -5,6 +5,9 @@ enum {
 	KEY_PID = 256,
 	KEY_TID,
 	KEY_COMM,
+	KEY_RANK,
+	KEY_HOST,
+	KEY_RUN,
 	KEY_DEVICE,
 	KEY_KERNEL,
 	KEY_TIME,
@@ -15,6 +18,9 @@ static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID[,PID]", 0, "Only these processes", 0 },
 	{ "tid", KEY_TID, "TID[,TID]", 0, "Only these threads", 0 },
 	{ "comm", KEY_COMM, "NAME[,NAME]", 0, "Only processes and threads of these names", 0 },
+	{ "rank", KEY_RANK, "N[,N]", 0, "Only these ranks of a distributed job", 0 },
+	{ "host", KEY_HOST, "NAME[,NAME]", 0, "Only processes of these hosts", 0 },
+	{ "run", KEY_RUN, "N[,N]", 0, "Only these of the runs that were merged", 0 },
 	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 0 },
 	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
 	  "Only kernels and copies whose name matches", 0 },
@@ -37,6 +43,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_COMM:
 		filter->comm = arg;
+		return 0;
+	case KEY_RANK:
+		filter->rank = arg;
+		return 0;
+	case KEY_HOST:
+		filter->host = arg;
+		return 0;
+	case KEY_RUN:
+		filter->run = arg;
 		return 0;
 	case KEY_DEVICE:
 		filter->device = arg;

@@ -37,6 +37,12 @@ static ssize_t stdin_peek(void *data, size_t size)
 	return got > 0 ? read(out, data, (size_t)got) : 0;
 }
 
+bool input_can_be_read_twice(const char *path)
+{
+	struct stat st;
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Whether @path is worth trying as an import: anything that does not begin as a capture does. */
 static bool is_foreign(const char *path)
 {

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct capture_reader;
@@ -23,6 +24,9 @@ struct input {
 
 /* "accel-prof.data": what commands read without -i. */
 #define INPUT_DEFAULT "accel-prof.data"
+
+/* A regular file: reading it takes nothing away. */
+bool input_can_be_read_twice(const char *path);
 
 /* @path NULL: INPUT_DEFAULT. */
 int input_open(struct input **ret, const char *path, struct err *err);

@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "annotate", cmd_annotate, "Show a kernel's source and instructions with samples" },
 	{ "diff", cmd_diff, "Show what changed between two captures" },
 	{ "export", cmd_export, "Write a capture in the format of another tool" },
+	{ "merge", cmd_merge, "Make one capture out of those of ranks, hosts or runs" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
 };

@@ -46,6 +46,9 @@ struct analysis_filter {
 	const char *pid;    /* "12,34": process ids, the recorder's or the process's own view */
 	const char *tid;    /* "12,34" */
 	const char *comm;   /* "python3,worker": names of processes or threads */
+	const char *rank;   /* "0,3": of a distributed job */
+	const char *host;   /* "node1,node2" */
+	const char *run;    /* "1,2": of a capture that is several, merged */
 	const char *device; /* "0,1": as the runtime counts */
 	const char *kernel; /* "gemm*,softmax": shell patterns on the short or the full name */
 	const char *time;   /* "1.5,2.5", ",2": seconds since the start; "10%-20%": of the span */

@@ -66,15 +66,29 @@ static int list_check(const char *option, const char *list, struct err *err)
 	return 0;
 }
 
+/* By what the threads of a process have in common. */
+static bool process_passes(const struct analysis *a, uint32_t process,
+			   const struct analysis_filter *texts)
+{
+	const struct process *p = &a->processes.data[process];
+	const char *host = analysis_text(a, p->host ? p->host : a->header.host);
+
+	if (!texts->pid && !texts->rank && !texts->host && !texts->run)
+		return true;
+	return process &&
+	       (!texts->pid || list_has_number(texts->pid, p->pid) ||
+		list_has_number(texts->pid, p->ns_pid)) &&
+	       (!texts->rank || (p->rank && list_has_number(texts->rank, p->rank - 1))) &&
+	       (!texts->host || list_has_text(texts->host, host)) &&
+	       (!texts->run || list_has_number(texts->run, p->run ? p->run : 1));
+}
+
 static void filter_processes(struct filter *f, const struct analysis *a,
 			     const struct analysis_filter *texts)
 {
-	for (size_t i = 0; i < a->processes.len; i++) {
+	for (uint32_t i = 0; i < a->processes.len; i++) {
 		const struct process *p = &a->processes.data[i];
-		bool passes = true;
-		if (texts->pid)
-			passes = i && (list_has_number(texts->pid, p->pid) ||
-				       list_has_number(texts->pid, p->ns_pid));
+		bool passes = process_passes(a, i, texts);
 		if (passes && texts->comm)
 			passes = list_has_text(texts->comm, analysis_text(a, p->comm));
 		f->process_passes[i] = passes && !texts->tid;
@@ -82,10 +96,7 @@ static void filter_processes(struct filter *f, const struct analysis *a,
 	for (size_t i = 0; i < a->threads.len; i++) {
 		const struct thread *t = &a->threads.data[i];
 		const struct process *p = &a->processes.data[t->process];
-		bool passes = true;
-		if (texts->pid)
-			passes = t->process && (list_has_number(texts->pid, p->pid) ||
-						list_has_number(texts->pid, p->ns_pid));
+		bool passes = process_passes(a, t->process, texts);
 		if (passes && texts->tid)
 			passes = i && list_has_number(texts->tid, t->tid);
 		if (passes && texts->comm)
@@ -249,6 +260,8 @@ int filter_init(struct filter *f, struct analysis *a, const struct analysis_filt
 {
 	int rc = list_check("--pid", texts->pid, err);
 	rc = rc ? rc : list_check("--tid", texts->tid, err);
+	rc = rc ? rc : list_check("--rank", texts->rank, err);
+	rc = rc ? rc : list_check("--run", texts->run, err);
 	rc = rc ? rc : list_check("--device", texts->device, err);
 	if (rc < 0)
 		return rc;

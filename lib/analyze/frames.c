@@ -215,6 +215,13 @@ int frames_text(struct frames *f, enum frame_kind kind, const char *text, uint32
 	return profile_frame(f->p, &(struct frame){ .kind = kind, .name = text }, ret);
 }
 
+/* Whether what tells the processes of a merged capture apart shows in their frames. */
+static bool shows(const struct frames *f, const char *what)
+{
+	const char *list = analysis_info(f->a, "merge.frames");
+	return !list || strstr(list, what);
+}
+
 int frames_process(struct frames *f, uint32_t process, uint32_t *ret)
 {
 	const struct process *p = &f->a->processes.data[process];
@@ -227,7 +234,11 @@ int frames_process(struct frames *f, uint32_t process, uint32_t *ret)
 	strbuf_puts(&f->text, analysis_text(f->a, p->comm));
 	if (!f->text.len && p->pid)
 		strbuf_printf(&f->text, "pid %" PRIu32, p->pid);
-	if (p->rank)
+	if (p->host && shows(f, "host"))
+		strbuf_printf(&f->text, " on %s", analysis_text(f->a, p->host));
+	if (f->a->has_runs && shows(f, "run"))
+		strbuf_printf(&f->text, " run %" PRIu32, p->run ? p->run : 1);
+	if (p->rank && shows(f, "rank"))
 		strbuf_printf(&f->text, "%srank %" PRIu32, f->text.len ? " " : "", p->rank - 1);
 	if (strbuf_finish(&f->text) < 0 ||
 	    frames_text(f, FRAME_PROCESS, strbuf_text(&f->text), ret) < 0)

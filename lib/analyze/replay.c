@@ -73,6 +73,7 @@ static int replay_process(struct analysis *a, const struct record_process *p)
 		return -ENOMEM;
 	if (!row)
 		return 0;
+	a->has_runs |= p->run != 0;
 	a->processes.data[row] = (struct process){
 		.id = p->id,
 		.pid = p->pid,
@@ -81,6 +82,8 @@ static int replay_process(struct analysis *a, const struct record_process *p)
 		.comm = p->comm,
 		.command = p->command,
 		.rank = p->rank,
+		.host = p->host,
+		.run = p->run,
 	};
 	return 0;
 }

@@ -53,6 +53,7 @@ struct process {
 	uint32_t id, pid, ns_pid;
 	uint32_t parent; /* process */
 	uint32_t comm, command, rank;
+	uint32_t host, run; /* of a merged capture; host is a text */
 };
 
 struct thread {
@@ -231,6 +232,7 @@ struct analysis {
 	struct record_end end;
 	bool has_end;
 	bool holds_device_code; /* some object: POCL's kernels */
+	bool has_runs;          /* of a merged capture: more than one */
 	bool has_timeline;      /* else its times are totals, laid end to end by an import */
 	uint64_t records, first_ns, last_ns;
 

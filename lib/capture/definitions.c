@@ -93,6 +93,23 @@ int definitions_stack(struct definitions *d, struct record_stack *stack, struct 
 	return 1;
 }
 
+int definitions_frames(const struct definitions *d, uint32_t id, struct record_frame *frames,
+		       struct record_stack *ret)
+{
+	*ret = (struct record_stack){ .id = id, .count = 1, .frames = frames };
+	if (id == RECORD_DAMAGED) {
+		frames[0] = damaged_frame;
+		return 0;
+	}
+	const struct stack_entry *entry = stacks_get(&d->stacks, id);
+	if (!entry)
+		return -EBADMSG;
+	ret->count = stacks_depth(&d->stacks, entry);
+	ret->flags = entry->flags;
+	stacks_expand(&d->stacks, entry, frames);
+	return 0;
+}
+
 static bool is_known(const struct definitions *d, enum field_kind kind, uint32_t id)
 {
 	switch (kind) {

@@ -39,6 +39,10 @@ int definitions_string(struct definitions *d, struct record_string *string);
 int definitions_object(struct definitions *d, const struct record_object *object);
 int definitions_stack(struct definitions *d, struct record_stack *stack, struct decoder *decoder);
 
+/* Of the current epoch, into @frames; -EBADMSG when it is not there. */
+int definitions_frames(const struct definitions *d, uint32_t id, struct record_frame *frames,
+		       struct record_stack *ret);
+
 /* Replace what @rec refers to and is not here. Which stand-ins it needs, by enum damaged_part. */
 unsigned definitions_check(const struct definitions *d, struct record *rec,
 			   struct decoder *decoder);

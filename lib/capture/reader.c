@@ -181,6 +181,12 @@ int capture_reader_next(struct capture_reader *r, struct record *ret, struct err
 	return rc;
 }
 
+int capture_reader_stack(const struct capture_reader *r, uint32_t id, struct record_frame *frames,
+			 struct record_stack *ret)
+{
+	return definitions_frames(&r->defs, id, frames, ret);
+}
+
 struct span capture_reader_string(const struct capture_reader *r, uint32_t id)
 {
 	return definitions_text(&r->defs, id);

@@ -38,6 +38,11 @@ DEFINE_CLEANUP(capture_reader_free, struct capture_reader *)
  */
 int capture_reader_next(struct capture_reader *r, struct record *ret, struct err *err);
 
+/* The frames of a stack of the current epoch, as a STACK record gives them but into @frames, which
+ * has room for STACK_FRAMES_MAX (limits.h). -EBADMSG: there is none of that number now. */
+int capture_reader_stack(const struct capture_reader *r, uint32_t id, struct record_frame *frames,
+			 struct record_stack *ret);
+
 /* The text of a string number out of this reader's records; valid as long as the reader. */
 struct span capture_reader_string(const struct capture_reader *r, uint32_t id);
 const char *capture_reader_text(const struct capture_reader *r, uint32_t id);

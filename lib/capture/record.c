@@ -90,6 +90,8 @@ static const struct field process_fields[] = {
 	FIELD(process, command, STRING),
 	FIELD(process, cgroup, STRING),
 	FIELD(process, rank, UNSIGNED),
+	FIELD(process, host, STRING),
+	FIELD(process, run, UNSIGNED),
 };
 
 static const struct field thread_fields[] = {

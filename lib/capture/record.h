@@ -139,6 +139,10 @@ struct record_process {
 	uint64_t start_ns;
 	uint32_t comm, command, cgroup; /* strings */
 	uint32_t rank;                  /* of a distributed job, + 1; 0: not known */
+	/* Of a merged capture: where and in which of several runs it ran, for those that are not
+	 * all of one. */
+	uint32_t host; /* string; 0: that of HEADER */
+	uint32_t run;  /* from 1; 0: there is only one */
 };
 
 struct record_thread {

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel-prof merge: many captures into one. */
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "capture/writer.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/merged.h"
+#include "cmd/options.h"
+#include "cmd/output_name.h"
+#include "cmd/tell.h"
+
+#include <string.h>
+
+enum {
+	KEY_FRAMES = 256,
+	KEY_ALIGN,
+	KEY_RANKS,
+};
+
+struct merge_command {
+	VEC(const char *) files;
+	const char *output;
+	struct merged_options merged;
+	bool is_quiet;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write to FILE ('accel-prof.data'); '-' is standard output",
+	  0 },
+	{ "frames", KEY_FRAMES, "WHAT[,WHAT]", 0,
+	  "What keeps call paths apart, as part of their first frame: 'rank', 'host', 'run' or "
+	  "'none'; 'rank,host' is usual, and --rank, --host and --run filter by all",
+	  0 },
+	{ "align", KEY_ALIGN, "HOW", 0,
+	  "'clock': one time for all; 'start': runs of the same, laid over each other; 'auto', the "
+	  "usual one, is 'clock' where they overlap",
+	  0 },
+	{ "ranks", KEY_RANKS, NULL, 0,
+	  "The files are ranks 0, 1, ... of one job, unless they say theirs", 0 },
+	{ "quiet", 'q', NULL, 0, "Do not say what was merged", 0 },
+	{ 0 },
+};
+
+static bool is_frame_list(const char *list)
+{
+	static const char *const known[] = { "rank", "host", "run" };
+	if (!strcmp(list, "none"))
+		return true;
+	for (const char *p = list;; p++) {
+		size_t size = strcspn(p, ",");
+		bool found = false;
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			found |= strlen(known[i]) == size && !strncmp(known[i], p, size);
+		if (!found)
+			return false;
+		p += size;
+		if (!*p)
+			return true;
+	}
+}
+
+static enum merge_align parse_align(const char *arg, struct argp_state *state)
+{
+	static const char *const words[] = { [MERGE_ALIGN_AUTO] = "auto",
+					     [MERGE_ALIGN_CLOCK] = "clock",
+					     [MERGE_ALIGN_START] = "start" };
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!strcmp(arg, words[i]))
+			return (enum merge_align)i;
+	}
+	argp_error(state, "--align is 'auto', 'clock' or 'start', not '%s'", arg);
+	return MERGE_ALIGN_AUTO;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct merge_command *c = state->input;
+
+	switch (key) {
+	case 'o':
+		c->output = arg;
+		return 0;
+	case 'q':
+		c->is_quiet = true;
+		return 0;
+	case KEY_FRAMES:
+		if (!is_frame_list(arg))
+			argp_error(state,
+				   "--frames is a list of 'rank', 'host' and 'run', or 'none'");
+		c->merged.frames = arg;
+		return 0;
+	case KEY_ALIGN:
+		c->merged.align = parse_align(arg, state);
+		return 0;
+	case KEY_RANKS:
+		c->merged.numbers_ranks = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return vec_push(&c->files, arg) < 0 ? ENOMEM : 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no files to merge");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(struct merge_command *c)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	CLEANUP_FREE char *output = output_name(c->output);
+	struct err err = { .text = "" };
+	int status = CMD_OK;
+
+	if (!output)
+		return tell("cannot make a file name of '%s'", c->output);
+	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .path = output }, &err);
+	if (rc == 0)
+		rc = merged_write(w, c->files.data, c->files.len, &c->merged, &status, &err);
+	if (rc == 0)
+		rc = capture_writer_commit(w, &err);
+	if (rc < 0)
+		return tell_error(&err);
+	if (!c->is_quiet)
+		tell("%zu files, %llu records", c->files.len,
+		     (unsigned long long)capture_writer_stats(w).records);
+	return status;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE...",
+		.doc = "Make one capture out of many: of ranks, hosts, repeated runs, or of different "
+		       "tools that looked at the same program.",
+	};
+	struct merge_command c = { .output = INPUT_DEFAULT, .merged.frames = "rank,host" };
+
+	options_parse(&argp, argc, argv, &c);
+	int status = run(&c);
+	vec_release(&c.files);
+	return status;
+}
