@@ -56,6 +56,8 @@ static const struct view_ops views[] = {
 	{ "stalls", view_stalls, { "device-samples" }, true },
 	{ "ops", view_ops, { "device-time", "launches", "idle-host" }, false },
 	{ "modules", view_modules, { "device-time", "launches", "idle-host" }, false },
+	{ "shapes", view_shapes, { NULL }, false },
+	{ "roofline", view_roofline, { NULL }, false },
 	{ "steps", view_steps, { NULL }, false },
 	{ "ranks", view_ranks, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
@@ -89,8 +91,10 @@ static const struct argp_option options[] = {
 	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input; several are ranks of one job",
 	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Show one table: kernels, code, functions, tree, ops, modules, steps, ranks, syncs, lines, instructions, "
-	  "stalls, processes, where, idle-host or quality",
+	  "Show one table: kernels, code, functions, tree, ops, modules, shapes, roofline, "
+	  "steps, ranks, syncs, "
+	  "lines, instructions, stalls, "
+	  "processes, where, idle-host or quality",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },

@@ -41,6 +41,10 @@ int view_idle_host(struct sheet *t, const struct view *v, struct err *err);
 int view_ops(struct sheet *t, const struct view *v, struct err *err);
 int view_modules(struct sheet *t, const struct view *v, struct err *err);
 
+/* By operator and the shapes of its inputs; kernels, and how near they come to what the device can. */
+int view_shapes(struct sheet *t, const struct view *v, struct err *err);
+int view_roofline(struct sheet *t, const struct view *v, struct err *err);
+
 /* Iterations, and how much they differ; calls that waited for a device. */
 int view_steps(struct sheet *t, const struct view *v, struct err *err);
 int view_syncs(struct sheet *t, const struct view *v, struct err *err);

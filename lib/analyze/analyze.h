@@ -82,7 +82,10 @@ struct analysis_profile_options {
 	 *	syncs           calls that waited for a device
 	 *	sync-wait       ns that they took
 	 *	sync-idle       ns that the device then was idle, until its next work began
-	 *	bytes, flops    of launches and copies, where known
+	 *	bytes, flops    of launches and copies, where an import says so; else as much as the
+	 *	                operator that launched needs at least for inputs of those shapes
+	 *	compute-roof    ps that the flops would take at the device's peak; on request only
+	 *	memory-roof     the same for the bytes
 	 *
 	 * wall and device-time stand on the kernel's node; device-samples on the leaves below it.
 	 * A name without data or not known is -EINVAL, with a text that says why.

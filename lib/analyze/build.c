@@ -2,6 +2,7 @@
 /* The profile: every metric's values put where their call paths end. */
 #include "analyze/account.h"
 #include "analyze/attribute.h"
+#include "analyze/costs.h"
 #include "analyze/filter.h"
 #include "analyze/host_time.h"
 #include "analyze/paths.h"
@@ -168,20 +169,30 @@ static int build_idle_host(struct build *b)
 	return rc < 0 ? rc : build_sums(b, sums);
 }
 
+static bool op_passes(const struct build *b, const struct op *op)
+{
+	return b->f->device_passes[op->device] && b->f->name_passes[op->name] &&
+	       filter_time(b->f, op->start_ns);
+}
+
+/* A value on the node of a piece of work that has passed op_passes(), if its launch passes, too. */
+static int build_op(struct build *b, const struct op *op, uint64_t value)
+{
+	uint32_t site, node;
+	if (analysis_op_site(b->a, op, &site) < 0)
+		return -ENOMEM;
+	if (!filter_site(b->f, &b->a->sites.data[site]))
+		return 0;
+	if (paths_kernel(b->paths, site, op->name, &node) < 0)
+		return -ENOMEM;
+	return build_add(b, node, value);
+}
+
 static int build_device_time(struct build *b)
 {
 	vec_for_each(&b->a->ops, op) {
-		uint32_t site, node;
-		if (!b->f->device_passes[op->device] || !b->f->name_passes[op->name] ||
-		    !filter_time(b->f, op->start_ns))
-			continue;
-		if (analysis_op_site(b->a, op, &site) < 0)
+		if (op_passes(b, op) && build_op(b, op, op->end_ns - op->start_ns) < 0)
 			return -ENOMEM;
-		if (!filter_site(b->f, &b->a->sites.data[site]))
-			continue;
-		if (paths_kernel(b->paths, site, op->name, &node) < 0)
-			return -ENOMEM;
-		build_add(b, node, op->end_ns - op->start_ns);
 	}
 	return 0;
 }
@@ -193,14 +204,7 @@ static bool launch_passes(const struct build *b, const struct launch *l)
 	       filter_site(b->f, &b->a->sites.data[l->site]);
 }
 
-static const struct launch_detail *launch_detail(const struct analysis *a, const struct launch *l)
-{
-	/* The arena behind it aligns for any type. */
-	return (const void *)strtab_get(&a->detail_blobs, l->detail).data;
-}
-
-/* A value of each launch, on its kernel's node. */
-static int build_per_launch(struct build *b, uint64_t (*value)(const struct launch_detail *))
+static int build_launches(struct build *b)
 {
 	vec_for_each(&b->a->launches, l) {
 		uint32_t node;
@@ -208,30 +212,68 @@ static int build_per_launch(struct build *b, uint64_t (*value)(const struct laun
 			continue;
 		if (paths_kernel(b->paths, l->site, l->name, &node) < 0)
 			return -ENOMEM;
-		build_add(b, node, value(launch_detail(b->a, l)));
+		build_add(b, node, analysis_launch_detail(b->a, l)->count);
+	}
+	return build_lost(b, "launch");
+}
+
+/* ---- what launches had to do ---- */
+
+/* Whether some launch has one of what costs_of() finds. */
+static bool has_cost(const struct analysis *a, double (*value)(const struct launch_cost *))
+{
+	CLEANUP(costs_free) struct costs *c = NULL;
+	if (costs_new(&c, a) < 0)
+		return false;
+	vec_for_each(&a->launches, l) {
+		struct launch_cost cost;
+		if (costs_of(c, l, 0, &cost) == 0 && value(&cost) >= 1)
+			return true;
+	}
+	return false;
+}
+
+static double cost_flops(const struct launch_cost *c)
+{
+	return c->flops;
+}
+
+static double cost_bytes(const struct launch_cost *c)
+{
+	return c->bytes;
+}
+
+static uint64_t cost_number(double value)
+{
+	return value < 1e18 ? (uint64_t)(value + 0.5) : (uint64_t)1e18;
+}
+
+static int build_costs(struct build *b, double (*value)(const struct launch_cost *))
+{
+	CLEANUP(costs_free) struct costs *c = NULL;
+	if (costs_new(&c, b->a) < 0)
+		return -ENOMEM;
+	vec_for_each(&b->a->launches, l) {
+		struct launch_cost cost;
+		uint32_t node;
+		if (!launch_passes(b, l))
+			continue;
+		if (costs_of(c, l, 0, &cost) < 0 ||
+		    paths_kernel(b->paths, l->site, l->name, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, cost_number(value(&cost)));
 	}
 	return 0;
 }
 
-static uint64_t detail_count(const struct launch_detail *d)
+static bool has_flops(const struct analysis *a)
 {
-	return d->count;
+	return has_cost(a, cost_flops);
 }
 
-static uint64_t detail_bytes(const struct launch_detail *d)
+static int build_flops(struct build *b)
 {
-	return d->bytes;
-}
-
-static uint64_t detail_flops(const struct launch_detail *d)
-{
-	return d->flops;
-}
-
-static int build_launches(struct build *b)
-{
-	int rc = build_per_launch(b, detail_count);
-	return rc < 0 ? rc : build_lost(b, "launch");
+	return build_costs(b, cost_flops);
 }
 
 static bool has_bytes(const struct analysis *a)
@@ -240,48 +282,63 @@ static bool has_bytes(const struct analysis *a)
 		if (op->bytes)
 			return true;
 	}
-	vec_for_each(&a->launches, l) {
-		if (launch_detail(a, l)->bytes)
-			return true;
-	}
-	return false;
+	return has_cost(a, cost_bytes);
 }
 
 /* What the launch says, and for copies what the device moved when the launch says nothing. */
 static int build_bytes(struct build *b)
 {
-	if (build_per_launch(b, detail_bytes) < 0)
+	CLEANUP(costs_free) struct costs *c = NULL;
+	if (build_costs(b, cost_bytes) < 0 || costs_new(&c, b->a) < 0)
 		return -ENOMEM;
 	vec_for_each(&b->a->ops, op) {
 		const struct launch *l = analysis_op_launch(b->a, op);
-		uint32_t site, node;
-		if (!op->bytes || (l && launch_detail(b->a, l)->bytes) ||
-		    !b->f->device_passes[op->device] || !b->f->name_passes[op->name] ||
-		    !filter_time(b->f, op->start_ns))
+		struct launch_cost cost = { .bytes = 0 };
+		if (!op->bytes || !op_passes(b, op))
 			continue;
-		if (analysis_op_site(b->a, op, &site) < 0)
+		if ((l && costs_of(c, l, 0, &cost) < 0) ||
+		    build_op(b, op, cost.bytes > 0 ? 0 : op->bytes) < 0)
 			return -ENOMEM;
-		if (!filter_site(b->f, &b->a->sites.data[site]))
-			continue;
-		if (paths_kernel(b->paths, site, op->name, &node) < 0)
-			return -ENOMEM;
-		build_add(b, node, op->bytes);
 	}
 	return 0;
 }
 
-static bool has_flops(const struct analysis *a)
+/* Of a launch that became several pieces of work, each takes its part. */
+static int build_roof(struct build *b, double (*value)(const struct launch_cost *))
 {
-	vec_for_each(&a->launches, l) {
-		if (launch_detail(a, l)->flops)
-			return true;
+	CLEANUP(costs_free) struct costs *c = NULL;
+	if (costs_new(&c, b->a) < 0)
+		return -ENOMEM;
+	vec_for_each(&b->a->ops, op) {
+		const struct launch *l = analysis_op_launch(b->a, op);
+		struct launch_cost cost;
+		if (!l || !op_passes(b, op))
+			continue;
+		if (costs_of(c, l, op->device, &cost) < 0 ||
+		    build_op(b, op, cost_number(value(&cost) * 1000 / (l->ops ? l->ops : 1))) < 0)
+			return -ENOMEM;
 	}
-	return false;
+	return 0;
 }
 
-static int build_flops(struct build *b)
+static double cost_compute(const struct launch_cost *c)
 {
-	return build_per_launch(b, detail_flops);
+	return c->compute_ns;
+}
+
+static double cost_memory(const struct launch_cost *c)
+{
+	return c->memory_ns;
+}
+
+static int build_compute_roof(struct build *b)
+{
+	return build_roof(b, cost_compute);
+}
+
+static int build_memory_roof(struct build *b)
+{
+	return build_roof(b, cost_memory);
 }
 
 /* One metric for each stall reason, beside the sum; more reasons than a profile has room for share
@@ -494,6 +551,8 @@ static const struct metric_ops metrics[] = {
 	{ "sync-idle", "ns", has_sync_idle, build_sync_idle, "missing.device-time" },
 	{ "bytes", "bytes", has_bytes, build_bytes, NULL },
 	{ "flops", "flops", has_flops, build_flops, NULL },
+	{ "compute-roof", "ps", has_flops, build_compute_roof, NULL },
+	{ "memory-roof", "ps", has_bytes, build_memory_roof, NULL },
 };
 
 /* "stall:REASON" comes with device-samples. */
@@ -506,7 +565,7 @@ static bool metric_is(const struct metric_ops *m, const char *name)
 static bool metric_wanted(const struct metric_ops *m, const struct analysis_profile_options *opt)
 {
 	if (!opt->metric_count)
-		return true;
+		return strcmp(m->unit, "ps") != 0; /* what rates are made from */
 	for (size_t i = 0; i < opt->metric_count; i++) {
 		if (metric_is(m, opt->metrics[i]))
 			return true;
@@ -552,7 +611,7 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 		err, -EINVAL,
 		"unknown metric '%s'; wall, device-time, device-samples, stall:REASON, "
 		"launches, cpu-samples, cpu-time, idle-host, blocked, syncs, sync-wait, sync-idle, "
-		"bytes and flops are known",
+		"bytes, flops, compute-roof and memory-roof are known",
 		name);
 }
 

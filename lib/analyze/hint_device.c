@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels and copies that could be better. */
+#include "analyze/costs.h"
 #include "analyze/hint_facts.h"
+#include "analyze/op_cost.h"
 #include "analyze/paths.h"
 #include "base/parse.h"
 
@@ -73,18 +75,6 @@ static bool is_gemm(const char *brief, const char *full)
 	return !strncmp(brief, "gemm", 4) || has(full, "gemm");
 }
 
-/* Of a matrix product: fp32 by the ordinary units. What a tensor core does says so in its name. */
-static bool is_plain_fp32(const char *full)
-{
-	static const char *const cores[] = { "tf32", "bf16",  "s1688",    "s16816", "s884",
-					     "h884", "h1688", "tensorop", "f16f16", "MT_" };
-	for (size_t i = 0; i < ARRAY_SIZE(cores); i++) {
-		if (has(full, cores[i]))
-			return false;
-	}
-	return has(full, "sgemm") || has(full, "f32f32_f32f32_f32");
-}
-
 /* The architecture that a kernel's name says it was made for: "sm80" of "sm80_xmma_gemm_...". */
 static bool arch_of(const char *full, char ret[8])
 {
@@ -119,7 +109,7 @@ static void take_gemm(struct facts *x, const struct work *w, const char *brief, 
 	char arch[8];
 
 	part_add(&o->gemm, w);
-	if (is_plain_fp32(full))
+	if (op_cost_is_plain_fp32(full))
 		part_add(&o->gemm_fp32, w);
 	/* Both are NVIDIA's, of which a newer one runs the older one's kernels. */
 	if (!strncmp(o->arch, "sm", 2) && (arch_of(brief, arch) || arch_of(full, arch)) &&
@@ -178,8 +168,7 @@ static uint64_t *grids_of(const struct analysis *a)
 		return NULL;
 	}
 	vec_for_each(&a->launches, l) {
-		const struct launch_detail *d =
-			(const void *)strtab_get(&a->detail_blobs, l->detail).data;
+		const struct launch_detail *d = analysis_launch_detail(a, l);
 		uint64_t groups = (uint64_t)d->grid[0] * d->grid[1] * d->grid[2];
 		if (l->kind != LAUNCH_KERNEL || l->name >= names)
 			continue;

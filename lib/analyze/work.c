@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/work.h"
 
+#include "analyze/costs.h"
 #include "analyze/filter.h"
 #include "analyze/metadata.h"
 #include "analyze/paths.h"
@@ -15,6 +16,7 @@ struct adding {
 	struct hash items; /* (node, texts) -> item */
 	VEC(struct work_item) list;
 	uint64_t *covered_ns; /* by step: until when it is known to be busy */
+	struct costs *costs;
 };
 
 void work_release(struct work *w)
@@ -44,9 +46,7 @@ static int find_item(struct adding *x, uint32_t node, const struct launch *l, ui
 {
 	uint32_t metadata = 0;
 	if (l) {
-		const struct launch_detail *d =
-			(const void *)strtab_get(&x->a->detail_blobs, l->detail).data;
-		metadata = d->metadata;
+		metadata = analysis_launch_detail(x->a, l)->metadata;
 	}
 	uint64_t key = hash_pair(node, metadata);
 	const uint64_t *known = hash_get(&x->items, key);
@@ -58,6 +58,7 @@ static int find_item(struct adding *x, uint32_t node, const struct launch *l, ui
 	struct work_item item = { .node = node };
 	if (keep_text(x, metadata_value(text, "op"), &item.op) < 0 ||
 	    keep_text(x, metadata_value(text, "dims"), &item.dims) < 0 ||
+	    keep_text(x, metadata_value(text, "types"), &item.types) < 0 ||
 	    hash_set(&x->items, key, x->list.len) < 0 || vec_push(&x->list, item) < 0)
 		return -ENOMEM;
 	*ret = (uint32_t)(x->list.len - 1);
@@ -97,6 +98,34 @@ static void cover(struct adding *x, uint32_t step, const struct op *op)
 	x->covered_ns[step] = to;
 }
 
+static uint64_t groups_of(const struct analysis *a, const struct launch *l)
+{
+	const struct launch_detail *d = analysis_launch_detail(a, l);
+	return (uint64_t)d->grid[0] * (d->grid[1] ? d->grid[1] : 1) * (d->grid[2] ? d->grid[2] : 1);
+}
+
+static int add_cost(struct adding *x, struct work_item *item, const struct op *op)
+{
+	const struct launch *l = analysis_op_launch(x->a, op);
+	struct launch_cost cost;
+	item->kind = op->kind;
+	if (!l)
+		return 0;
+	if (costs_of(x->costs, l, op->device, &cost) < 0)
+		return -ENOMEM;
+	/* Of a launch that became several pieces of work, each takes its part. */
+	double part = 1.0 / (l->ops ? l->ops : 1);
+	uint64_t groups = groups_of(x->a, l);
+	item->flops += cost.flops * part;
+	item->bytes += op->bytes && cost.bytes <= 0 ? (double)op->bytes : cost.bytes * part;
+	item->compute_ns += cost.compute_ns * part;
+	item->memory_ns += cost.memory_ns * part;
+	item->units = (uint32_t)x->a->devices.data[op->device].units;
+	if (groups && (!item->groups || groups < item->groups))
+		item->groups = groups;
+	return 0;
+}
+
 static int add_op(struct adding *x, size_t i)
 {
 	const struct op *op = &x->a->ops.data[i];
@@ -113,6 +142,8 @@ static int add_op(struct adding *x, size_t i)
 		return -ENOMEM;
 	x->list.data[item].ns += op->end_ns - op->start_ns;
 	x->list.data[item].count += op->count ? op->count : 1;
+	if (add_cost(x, &x->list.data[item], op) < 0)
+		return -ENOMEM;
 	uint32_t step = find_step(x->a, analysis_op_process(x->a, op), op->start_ns);
 	x->w->op_items[i] = item + 1;
 	x->w->op_steps[i] = step;
@@ -142,6 +173,28 @@ static int add_all(struct adding *x, const struct analysis *a, struct work *w)
 	return 0;
 }
 
+/* Of several devices, the one that worked longest. */
+static int take_device(struct adding *x)
+{
+	CLEANUP_FREE uint64_t *ns = calloc(x->a->devices.len, sizeof(*ns));
+	uint32_t most = 0;
+	if (!ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->a->ops.len; i++) {
+		uint32_t device = x->a->ops.data[i].device;
+		ns[device] += x->w->op_ns[i];
+		most = ns[device] > ns[most] ? device : most;
+	}
+	const struct device *d = &x->a->devices.data[most];
+	const struct device_peaks *peaks = most ? costs_peaks(x->costs, most) : NULL;
+	x->w->device = analysis_text(x->a, d->text);
+	x->w->units = (uint32_t)d->units;
+	x->w->has_peaks = peaks;
+	if (peaks)
+		x->w->peaks = *peaks;
+	return 0;
+}
+
 int analysis_work(struct analysis *a, const struct analysis_filter *filter, struct work *ret,
 		  struct err *err)
 {
@@ -154,10 +207,13 @@ int analysis_work(struct analysis *a, const struct analysis_filter *filter, stru
 		return rc;
 	rc = profile_new(&ret->p);
 	rc = rc ? rc : paths_new(&x.paths, a, ret->p, false);
+	rc = rc ? rc : costs_new(&x.costs, a);
 	rc = rc ? rc : add_all(&x, a, ret);
+	rc = rc ? rc : take_device(&x);
 	ret->items = x.list.data;
 	ret->item_count = x.list.len;
 	paths_free(x.paths);
+	costs_free(x.costs);
 	hash_release(&x.items);
 	free(x.covered_ns);
 	filter_release(&f);

@@ -6,12 +6,21 @@
 #pragma once
 
 #include "analyze/analyze.h"
+#include "analyze/peaks.h"
 #include "profile/profile.h"
 
 struct work_item {
-	uint32_t node;         /* of the kernel in `p` */
-	const char *op, *dims; /* "aten::mm", "[[8,16],[16,4]]"; "" when not known; borrowed */
+	uint32_t node; /* of the kernel in `p` */
+	/* "aten::mm", "[[8,16],[16,4]]", "[\"float\",\"float\"]"; "" when not known; borrowed. */
+	const char *op, *dims, *types;
 	uint64_t ns, count;
+	/* At least: as an import says, else by the operator and its inputs; 0: not known. */
+	double flops, bytes;
+	/* How long the device needs for them at its peaks. */
+	double compute_ns, memory_ns;
+	uint64_t groups; /* of the smallest launch; 0: not known */
+	uint32_t kind;   /* enum launch_kind */
+	uint32_t units;  /* of its device: multiprocessors, compute units; 0: not known */
 };
 
 struct work_step {
@@ -28,6 +37,11 @@ struct work {
 	uint32_t *op_items, *op_steps;
 	uint64_t *op_ns;
 	size_t op_count;
+	/* Of the device that did most: its name, what it can do at best. */
+	const char *device;
+	struct device_peaks peaks;
+	bool has_peaks;
+	uint32_t units;
 };
 
 /* Release it whatever is returned. -EINVAL for a bad filter, -ENOMEM. */

@@ -221,6 +221,9 @@ static void format_cell(const struct sheet *t, size_t row, size_t column, const 
 	case SHEET_DECIMAL:
 		text_decimal(out, c->ratio, 2);
 		break;
+	case SHEET_FIGURE:
+		text_decimal(out, c->ratio, c->ratio < 9.995 ? 2 : c->ratio < 99.95 ? 1 : 0);
+		break;
 	}
 }
 
@@ -444,6 +447,7 @@ static void csv_cell(struct strbuf *out, const struct sheet *t, size_t row, size
 		break;
 	case SHEET_SHARE:
 	case SHEET_DECIMAL:
+	case SHEET_FIGURE:
 		strbuf_printf(out, "%.9g", c->ratio);
 		break;
 	}
@@ -488,6 +492,7 @@ static void json_cell(struct json *j, const struct sheet *t, size_t row, size_t 
 		break;
 	case SHEET_SHARE:
 	case SHEET_DECIMAL:
+	case SHEET_FIGURE:
 		json_decimal(j, c->ratio);
 		break;
 	}

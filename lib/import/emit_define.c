@@ -90,14 +90,37 @@ static int emit_threads(struct emit *m)
 	return 0;
 }
 
+/*
+ * The one kind of device that the trace tells of; NULL: of none, or of several. HIP counts the
+ * devices that work is on otherwise than those it tells of.
+ */
+static const struct trace_device *only_kind(const struct trace *t)
+{
+	const struct trace_device *kind = NULL;
+	vec_for_each(&t->devices, d) {
+		if (!d->name)
+			continue;
+		if (kind && (d->name != kind->name || d->units != kind->units))
+			return NULL;
+		kind = d;
+	}
+	return kind;
+}
+
 static int emit_devices(struct emit *m)
 {
 	struct trace *t = m->trace;
+	const struct trace_device *kind = only_kind(t);
 	bool is_ranked = t->rank || m->session->rank;
 
 	vec_for_each(&t->devices, d) {
 		if (!d->is_used)
 			continue;
+		if (!d->name && kind) {
+			d->name = kind->name;
+			d->units = kind->units;
+			d->memory_bytes = kind->memory_bytes;
+		}
 		d->id = ++m->session->devices;
 		struct record rec = {
 			.type = RECORD_DEVICE,

@@ -63,6 +63,17 @@ static int launch_metadata(struct emit *m, const struct device_event *d, uint32_
 	return rc < 0 ? rc : emit_string(m, joined, ret);
 }
 
+/* These calls of HIP are given the grid in work items, as OpenCL's are, and traces keep that. */
+static bool counts_items(const struct trace *t, const struct device_event *d)
+{
+	if (d->launch == TRACE_NONE)
+		return false;
+	const struct host_event *e = &t->host.data[d->launch];
+	struct span name = strtab_get(&t->frames->strings, frames_info(t->frames, e->frame)->name);
+	static const char call[] = "ExtModuleLaunchKernel"; /* of hip, hcc */
+	return memmem(name.data, name.size, call, strlen(call));
+}
+
 static void launch_geometry(const struct emit *m, const struct device_event *d,
 			    struct record_launch *l)
 {
@@ -71,6 +82,11 @@ static void launch_geometry(const struct emit *m, const struct device_event *d,
 		return;
 	memcpy(l->grid, s.data, sizeof(l->grid));
 	memcpy(l->block, s.data + sizeof(l->grid), sizeof(l->block));
+	bool is_items = counts_items(m->trace, d);
+	for (int i = 0; i < 3 && is_items; i++) {
+		if (l->block[i])
+			l->grid[i] = l->grid[i] / l->block[i] + (l->grid[i] % l->block[i] != 0);
+	}
 }
 
 static int device_name(struct emit *m, const struct device_event *d, uint32_t *ret_kernel,

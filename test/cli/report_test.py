@@ -108,7 +108,8 @@ class Tiny(unittest.TestCase):
             self.assertIn('waits for', self.ok(path, '--view', 'stalls'))
 
     def test_views(self):
-        for view in ('kernels', 'code', 'functions', 'tree', 'processes', 'where', 'idle-host', 'quality'):
+        for view in ('kernels', 'code', 'functions', 'tree', 'shapes', 'roofline', 'processes',
+                     'where', 'idle-host', 'quality'):
             with self.subTest(view=view):
                 text = self.ok(self.path, '--view', view)
                 self.assertTrue(text)
@@ -343,6 +344,48 @@ class Shared(unittest.TestCase):
                          ('BertLMHeadModel', 309.4)):
             self.assertEqual(round(modules[name]['total_ns'] / 1000, 1), us, name)
         self.assertEqual(sum(row['device_time_ns'] for row in modules.values()), 309437)
+
+    def test_shapes_and_roofline(self):
+        def rows(name, view):
+            done = run('report', os.path.join(TRACES, name), '--view', view, '--json')
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            return json.loads(done.stdout)[view]
+        roof = rows('h100_bert_small.json.gz', 'roofline')
+        # The table of kernels that was made by hand; each product's roof is that of its bytes.
+        table = {(r['kernel'], r['shape']): (round(r['device_time_ns'] / 1e3, 1), r['launches'],
+                                             round(r['tflop_per_s'], 1),
+                                             round(r['roof_share'] * 100, 1), r['groups'])
+                 for r in roof if r['op'] == 'aten::addmm'}
+        self.assertEqual(table, {
+            ('gemm sm80 32x32 bf16', '141x512x512'): (98.7, 17, 12.7, 4.2, 80),
+            ('gemm sm80 256x128 bf16', '141x30522x512'): (41.3, 1, 106.8, 29.0, 240),
+            ('gemm sm90 64x64x64 bf16', '141x512x2048'): (33.1, 4, 35.7, 10.2, 30),
+            ('gemm sm80 64x64 bf16 relu', '141x2048x512'): (24.5, 4, 48.3, 13.8, 96)})
+        flash = [r for r in roof if r['kernel'].startswith('flash_fwd')]
+        self.assertEqual([(r['launches'], r['groups'], r['shape'], r['bound']) for r in flash],
+                         [(4, 16, '1x141x8x64', 'few groups')])
+        # Two products of 141x64x141 for each of 8 heads, 4 times.
+        self.assertEqual(flash[0]['flops'], 4 * 8 * 2 * (2 * 141 * 64 * 141))
+        self.assertEqual({r['device_units'] for r in roof if r['groups']}, {132})
+
+        shapes = rows('h100_bert_small.json.gz', 'shapes')
+        self.assertEqual(sum(r['device_time_ns'] for r in shapes), 309437)
+        self.assertEqual(sum(r['launches'] for r in shapes), 61)
+        first = shapes[0]
+        self.assertEqual((first['op'], first['shape'], first['types'], first['launches']),
+                         ('aten::addmm', '141x512x512', 'bf16', 17))
+        self.assertEqual(first['flops'], 17 * 2 * 141 * 512 * 512)
+        self.assertEqual(first['bytes'], 17 * 2 * (141 * 512 + 512 * 512 + 512 + 141 * 512))
+
+    def test_hip_devices_and_grids(self):
+        done = run('report', os.path.join(TRACES, 'mi300_bert_small.json.gz'), '--view', 'roofline',
+                   '--json')
+        roof = {r['kernel']: r for r in json.loads(done.stdout)['roofline'] if r['op'] == 'aten::addmm'}
+        # Work is on device 2, the trace tells of device 0 only: a "AMD Instinct MI300X VF".
+        self.assertEqual({r['device_units'] for r in roof.values()}, {304})
+        self.assertTrue(all(r['roof_share'] for r in roof.values()))
+        # 61184 work items in groups of 256, as hipExtModuleLaunchKernel counts.
+        self.assertEqual(roof['gemm gfx942 128x144x64 bf16']['groups'], 239)
 
     def idle_after_sync(self):
         """From when the call begins until the copy it waits for, and from its end to the next op."""
