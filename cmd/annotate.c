@@ -193,6 +193,8 @@ static int show(const struct annotate_options *opt, struct analysis *a, struct e
 	rc = analysis_kernel_hits(a, opt->kernel, &opt->filter, &hits, err);
 	if (rc < 0)
 		return rc;
+	if (hits.object)
+		device_use_nvdisasm(hits.object);
 	if (analysis_kernel_source(a, &hits, &program, &name) == 0)
 		sources_set_program(sources, program);
 	struct annotated k = {

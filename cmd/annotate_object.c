@@ -17,6 +17,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Each takes 0.2 s more; a library has thousands. */
+#define NVDISASM_IMAGES_MAX 64
+
 struct shown {
 	const struct annotate_options *opt;
 	struct sources *sources;
@@ -164,6 +167,8 @@ static int on_image(void *data, const struct device_image *image)
 	rc = device_open(&o, bytes, title, 0, s->err);
 	if (rc < 0)
 		return rc;
+	if (s->images < NVDISASM_IMAGES_MAX)
+		device_use_nvdisasm(o);
 	rc = show_object(s, o, title);
 	if (rc < 0)
 		return err_set(s->err, rc, "cannot show '%s'", title);

@@ -24,6 +24,17 @@ static uint32_t place_code(struct analysis *a, const struct place *p, uint64_t *
 	return k->code_object;
 }
 
+/* NVIDIA's disassembler takes 0.2 s for each; with more than so many all go without, so that all look alike. */
+#define NVDISASM_OBJECTS_MAX 32
+
+static bool has_few_cubins(const struct analysis *a)
+{
+	size_t count = 0;
+	vec_for_each(&a->code_objects, c)
+		count += c->kind == CODE_OBJECT_CUBIN;
+	return count <= NVDISASM_OBJECTS_MAX;
+}
+
 struct device_object *analysis_code(struct analysis *a, uint32_t row)
 {
 	struct code_object *c = &a->code_objects.data[row];
@@ -34,6 +45,8 @@ struct device_object *analysis_code(struct analysis *a, uint32_t row)
 		    device_open(&c->code, span_of(c->bytes.data, c->bytes.len),
 				analysis_text(a, c->text), 0, NULL) < 0)
 			c->code = NULL;
+		if (c->code && c->kind == CODE_OBJECT_CUBIN && has_few_cubins(a))
+			device_use_nvdisasm(c->code);
 	}
 	return c->code;
 }

@@ -4,11 +4,9 @@
  * was found with nvdisasm, readelf and CUPTI on cubins of CUDA 11.8 to 13.0, sm_75 to sm_120:
  * - every function has a section .text.NAME at address 0, or is a part of the kernel's that calls it
  *   ("$KERNEL$NAME"); kernels have bit 4 of st_other set;
- * - ABI version 7 (CUDA 12 and before) has the architecture in bits 0 to 7 of e_flags, 8 in 8 to 15;
  * - instructions have 16 bytes since sm_70, the operation in the lowest 12 bits.
  * Offsets are places in the file.
  */
-#include "base/hash.h"
 #include "device/cubin_lines.h"
 #include "device/object.h"
 
@@ -16,32 +14,16 @@
 #include <errno.h>
 #include <string.h>
 
-#define EM_CUDA_          190
-#define STO_CUDA_ENTRY    0x10
-#define INSTRUCTION_BYTES 16
+#define EM_CUDA_       190
+#define STO_CUDA_ENTRY 0x10
 /* .nv.info: attributes of {u8 format, u8 attribute, u16 size}. */
 #define EIFMT_SVAL        4
 #define EIATTR_FRAME_SIZE 0x11
 #define EIATTR_REGCOUNT   0x2f
 
-struct sass_name {
-	uint16_t opcode, first, last;
-	const char *name;
-};
-
-static const struct sass_name sass_names[] = {
-#include "device/sass_table.h"
-};
-
 static bool cubin_is_mine(struct elf_file *elf)
 {
 	return elf_header(elf).machine == EM_CUDA_;
-}
-
-static unsigned sm_version(const struct device_object *o)
-{
-	struct elf_header h = elf_header(o->elf);
-	return (h.abi_version >= 8 ? h.flags >> 8 : h.flags) & 0xff;
 }
 
 static void cubin_close(struct device_object *o)
@@ -55,6 +37,7 @@ static void cubin_close(struct device_object *o)
 	vec_for_each(&c->texts, t)
 		vec_release(&t->lines);
 	vec_release(&c->texts);
+	sass_release(&c->sass);
 	free(c);
 }
 
@@ -153,7 +136,7 @@ static int read_shared(const struct device_object *o, struct strtab *names, stru
 		uint32_t id;
 		if (strncmp(s.name, prefix, sizeof(prefix) - 1) != 0 || s.size > UINT32_MAX)
 			continue;
-		uint64_t reserved = sm_version(o) >= 90 ? RESERVED_SHARED_BYTES : 0;
+		uint64_t reserved = sass_version(o) >= 90 ? RESERVED_SHARED_BYTES : 0;
 		uint64_t size = s.size >= reserved ? s.size - reserved : s.size;
 		if (strtab_add(names, s.name + sizeof(prefix) - 1, &id) < 0 ||
 		    hash_set(sizes, id, size) < 0)
@@ -211,7 +194,7 @@ static int cubin_open(struct device_object *o, struct err *err)
 	if (!c)
 		return err_set(err, -ENOMEM, "'%s'", o->name);
 	o->state = c;
-	snprintf(o->arch, sizeof(o->arch), "sm_%u", sm_version(o));
+	snprintf(o->arch, sizeof(o->arch), "sm_%u", sass_version(o));
 	int rc = read_symbols(o, c);
 	CLEANUP_FREE uint32_t *registers = calloc(c->symbols.len + 1, sizeof(*registers));
 	CLEANUP_FREE uint32_t *frame = calloc(c->symbols.len + 1, sizeof(*frame));
@@ -291,43 +274,6 @@ static int ptx_at(struct device_object *o, const struct cubin *c, uint32_t secti
 
 /* ---- instructions ---- */
 
-static const char *mnemonic(uint16_t opcode, unsigned sm)
-{
-	size_t low = 0, high = ARRAY_SIZE(sass_names);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (sass_names[middle].opcode < opcode)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const char *found = NULL;
-	/* Of several the one whose architectures come nearest. */
-	for (; low < ARRAY_SIZE(sass_names) && sass_names[low].opcode == opcode; low++) {
-		if (!found || sass_names[low].first <= sm)
-			found = sass_names[low].name;
-	}
-	return found;
-}
-
-/* "@!P0 BRA": bits 12 to 14 are the predicate, 7 is "always"; bit 15 negates. */
-static int instruction_text(struct device_object *o, struct span code, unsigned sm, uint32_t *ret)
-{
-	uint16_t low;
-	char text[64];
-
-	memcpy(&low, code.data, sizeof(low));
-	const char *name = mnemonic(low & 0xfff, sm);
-	unsigned predicate = low >> 12 & 7;
-	if (!name)
-		return 0;
-	if (predicate == 7)
-		snprintf(text, sizeof(text), "%s%s", low >> 15 ? "@!PT " : "", name);
-	else
-		snprintf(text, sizeof(text), "@%sP%u %s", low >> 15 ? "!" : "", predicate, name);
-	return object_string(o, text, ret);
-}
-
 /* From the place's row along its calls outwards. */
 static int chain_at(struct device_object *o, const struct function *f, const struct cubin_lines *l,
 		    uint32_t section, uint64_t address, uint32_t *ret)
@@ -376,17 +322,16 @@ static int cubin_list(struct device_object *o, size_t function)
 	const struct function *f = &o->functions.data[function];
 	struct cubin *c = o->state;
 	uint32_t section = (uint32_t)(f->tag >> 32);
-	unsigned sm = sm_version(o);
 
-	if (cubin_read(o, c) < 0)
+	if (cubin_read(o, c) < 0 || sass_ask(o, &c->sass, section) < 0)
 		return -ENOMEM;
 	uint64_t base = elf_section_get(o->elf, section).offset;
-	for (size_t at = 0; at + INSTRUCTION_BYTES <= f->code.size; at += INSTRUCTION_BYTES) {
-		struct row row = { .offset = f->pub.offset + at, .length = INSTRUCTION_BYTES };
-		struct span code = span_of(f->code.data + at, INSTRUCTION_BYTES);
+	for (size_t at = 0; at + SASS_BYTES <= f->code.size; at += SASS_BYTES) {
+		struct row row = { .offset = f->pub.offset + at, .length = SASS_BYTES };
+		struct span code = span_of(f->code.data + at, SASS_BYTES);
 		uint64_t address = row.offset - base;
 		if ((!(o->flags & DEVICE_NO_TEXT) &&
-		     instruction_text(o, code, sm, &row.text) < 0) ||
+		     sass_text(o, &c->sass, row.offset, code, &row.text) < 0) ||
 		    ptx_at(o, c, section, address, &row.assembly) < 0 ||
 		    chain_at(o, f, &c->source, section, address, &row.chain) < 0)
 			return -ENOMEM;

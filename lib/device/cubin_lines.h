@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "device/object.h"
+#include "device/sass.h"
 
 struct cubin_row {
 	uint64_t address; /* in the section */
@@ -60,6 +61,7 @@ struct cubin {
 	bool is_read;
 	/* texts of .nv_debug_ptx_txt*, and where their lines begin */
 	VEC(struct cubin_text) texts;
+	struct sass sass;
 };
 
 /* "debug_line" or "nv_debug_line_sass". What is damaged ends the reading there. 0 or -ENOMEM. */

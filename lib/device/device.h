@@ -58,6 +58,12 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 void device_close(struct device_object *o);
 DEFINE_CLEANUP(device_close, struct device_object *)
 
+/*
+ * From now on have NVIDIA's disassembler, where the user has it, write the instructions of a cubin, which
+ * otherwise are mnemonics. It takes 0.2 s for an object. Before the first question about it.
+ */
+void device_use_nvdisasm(struct device_object *o);
+
 enum device_format device_format(const struct device_object *o);
 /* "gfx90a", "sm_90", "pvc", "x86-64"; "" where it does not say. */
 const char *device_arch(const struct device_object *o);
@@ -113,7 +119,7 @@ struct device_place {
 int device_resolve(struct device_object *o, uint64_t offset, struct device_place *ret);
 
 /* All instructions of a function, or where they are not known its stretches of one line: how many,
- * or -ENOMEM. */
+ * or -ENOMEM. Without those of functions that lie inside it. */
 int64_t device_place_count(struct device_object *o, size_t function);
 void device_place_get(struct device_object *o, size_t function, size_t index,
 		      struct device_place *ret);

@@ -2,22 +2,17 @@
 #include "device/helper.h"
 
 #include "base/io.h"
-#include "base/parse.h"
 #include "base/strbuf.h"
+#include "device/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 
 /* Beyond what the process has when it starts: LLVM and a library's DWARF take some hundred MB. */
 #define HELPER_MEMORY_BYTES (2ull << 30)
@@ -48,27 +43,6 @@ struct reply_header {
 };
 
 /* ---- in the child ---- */
-
-static void set_limit(__rlimit_resource_t what, uint64_t value)
-{
-	struct rlimit now, limit = { .rlim_cur = value, .rlim_max = value };
-	if (getrlimit(what, &now) == 0 && now.rlim_max > value)
-		setrlimit(what, &limit);
-}
-
-/* All addresses in use, in bytes: the first field of /proc/self/statm (proc(5)). */
-static uint64_t used_bytes(void)
-{
-	CLEANUP_FREE char *text = NULL;
-	size_t size = 0;
-	uint64_t pages = 0;
-	if (io_read_file("/proc/self/statm", 4096, &text, &size) == 0) {
-		const char *p = text;
-		if (parse_digits(&p, text + size, 10, &pages) < 0)
-			return 0;
-	}
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 static int drop_descriptors(int keep)
 {
@@ -119,17 +93,7 @@ static int close_off(void)
 
 static int child_start(struct device_object *o, int fd)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_CPU, HELPER_CPU_SECONDS);
-#if !defined(__SANITIZE_ADDRESS__) /* has terabytes of addresses */
-	set_limit(RLIMIT_AS, used_bytes() + HELPER_MEMORY_BYTES);
-#else
-	(void)used_bytes;
-#endif
+	child_begin(HELPER_CPU_SECONDS, HELPER_MEMORY_BYTES);
 	/* First, as LLVM says on stderr what it does not know. */
 	int rc = drop_descriptors(fd);
 	if (rc < 0)
@@ -196,9 +160,7 @@ static void end(struct helper *h)
 	if (!h->pid)
 		return;
 	close(h->fd);
-	kill(h->pid, SIGKILL);
-	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_end(h->pid, true);
 	h->pid = 0;
 }
 
@@ -229,28 +191,12 @@ static int start(struct device_object *o, struct helper *h)
 	return 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-/* All of @size bytes before @deadline_ms; a child that hangs or stops is as good as dead. */
-static int receive(const struct helper *h, void *data, size_t size, uint64_t deadline_ms)
+/* All of @size bytes before @deadline. */
+static int receive(const struct helper *h, void *data, size_t size, uint64_t deadline)
 {
 	uint8_t *p = data;
 	while (size) {
-		uint64_t now = now_ms();
-		if (now >= deadline_ms)
-			return -EPIPE;
-		struct pollfd pfd = { .fd = h->fd, .events = POLLIN };
-		int rc = poll(&pfd, 1, (int)(deadline_ms - now));
-		if (rc < 0 && errno == EINTR)
-			continue;
-		ssize_t n = rc > 0 ? recv(h->fd, p, size, MSG_DONTWAIT) : 0;
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
+		int64_t n = child_read(h->fd, p, size, deadline);
 		if (n <= 0)
 			return -EPIPE;
 		p += n;
@@ -309,7 +255,7 @@ static int take_reply(struct device_object *o, size_t function, const struct rep
 static int ask(struct device_object *o, const struct helper *h, size_t function)
 {
 	struct reply_header header;
-	uint64_t index = function, deadline = now_ms() + HELPER_REPLY_MS;
+	uint64_t index = function, deadline = child_deadline(HELPER_REPLY_MS);
 
 	if (send(h->fd, &index, sizeof(index), MSG_NOSIGNAL) != sizeof(index) ||
 	    receive(h, &header, sizeof(header), deadline) < 0 ||

@@ -13,7 +13,6 @@ static const struct device_ops *const formats[] = {
 	&device_amdgpu,
 	&device_cubin,
 	&device_zebin,
-
 };
 
 void device_close(struct device_object *o)
@@ -135,6 +134,11 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 		return err_set(err, -ENOMEM, "'%s'", name);
 	*ret = TAKE(o);
 	return 0;
+}
+
+void device_use_nvdisasm(struct device_object *o)
+{
+	o->uses_nvdisasm = !(o->flags & (DEVICE_NO_TEXT | DEVICE_NO_CHILD));
 }
 
 enum device_format device_format(const struct device_object *o)
@@ -287,9 +291,20 @@ int object_chain(struct device_object *o, const struct chain_line *lines, size_t
 	return 0;
 }
 
+/* Is the place a part of a function inside this one, which lists it? Of aliases each does. */
+static bool is_of_inner(const struct device_object *o, size_t function, uint64_t offset)
+{
+	size_t at;
+	return object_function_at(o, offset, &at) == 0 &&
+	       o->functions.data[at].pub.size < o->functions.data[function].pub.size;
+}
+
 int object_add_row(struct device_object *o, size_t function, const struct row *row)
 {
 	struct function *f = &o->functions.data[function];
+
+	if (is_of_inner(o, function, row->offset))
+		return 0;
 
 	/* Functions that overlap, which no compiler makes, cannot make a small file large. */
 	if (o->row_count >= DEVICE_ROWS_MAX || o->row_count >= o->bytes.size)

@@ -80,6 +80,7 @@ struct device_object {
 	struct arena arena;
 	struct helper *helper;
 	bool is_helper; /* this process is */
+	bool uses_nvdisasm;
 	/* what list() uses, made by prepare() or when first needed */
 	struct debug_info *debug;
 	struct disassembler *disassembler;

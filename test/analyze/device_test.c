@@ -44,6 +44,7 @@ static uint64_t find_deep(const char *file, const char *kernel, size_t depth,
 	size_t size, index;
 	*ret_data = load(file, &size);
 	assert_int_equal(device_open(ret, span_of(*ret_data, size), file, 0, NULL), 0);
+	device_use_nvdisasm(*ret); /* as captures of few cubins do */
 	assert_int_equal(device_function_find(*ret, kernel, &index), 0);
 	int64_t count = device_place_count(*ret, index);
 	for (size_t i = 0; i < (size_t)count; i++) {

@@ -82,11 +82,13 @@ class Cupti(unittest.TestCase):
             cubin = file.read()
         count = 0
         for o in objects.annotate(path):
+            kernels = {f["name"]: f["offset"] for f in o["functions"] if f["is_kernel"]}
             for f in o["functions"]:
-                if not f["is_kernel"]:
+                # CUPTI knows kernels, and what lies in their sections.
+                if f["kernel"] not in kernels:
                     continue
                 for i in f["instructions"]:
-                    theirs = ask(cubin, f["name"], i["offset"] - f["offset"])
+                    theirs = ask(cubin, f["kernel"], i["offset"] - kernels[f["kernel"]])
                     ours = ("", 0)
                     if i["lines"]:
                         last = i["lines"][-1]

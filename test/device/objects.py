@@ -29,9 +29,9 @@ def run(*command, **options):
     return subprocess.run(command, stdout=subprocess.PIPE, check=True, **options).stdout
 
 
-def annotate(path, *options):
+def annotate(path, *options, **how):
     """All code objects in the file, as `annotate --json` tells them."""
-    return json.loads(run(ACCEL_PROF, "annotate", "--object", path, "--json", *options))
+    return json.loads(run(ACCEL_PROF, "annotate", "--object", path, "--json", *options, **how))
 
 
 def fixture(name):
