@@ -48,16 +48,22 @@ static int compare_functions(const void *va, const void *vb)
 	return strcmp(a->pub.name, b->pub.name);
 }
 
+static uint64_t end_of(const struct device_object *o, uint32_t index)
+{
+	const struct device_function *f = &o->functions.data[index].pub;
+	return f->offset + f->size;
+}
+
 static void sort_functions(struct device_object *o)
 {
-	uint64_t max = 0;
 	if (o->functions.len)
 		qsort(o->functions.data, o->functions.len, sizeof(*o->functions.data),
 		      compare_functions);
-	vec_for_each(&o->functions, f) {
-		uint64_t end = f->pub.offset + f->pub.size;
-		max = end > max ? end : max;
-		f->max_end = max;
+	for (uint32_t i = 1; i < o->functions.len; i++) {
+		uint32_t around = i;
+		while (around && end_of(o, around - 1) <= end_of(o, i))
+			around = o->functions.data[around - 1].around;
+		o->functions.data[i].around = around;
 	}
 }
 
@@ -223,6 +229,9 @@ void object_name_kernels(struct device_object *o)
 	}
 }
 
+/* Functions inside each other; compilers make two. */
+#define DEPTH_MAX 256
+
 int object_function_at(const struct device_object *o, uint64_t offset, size_t *ret)
 {
 	size_t low = 0, high = o->functions.len;
@@ -234,12 +243,13 @@ int object_function_at(const struct device_object *o, uint64_t offset, size_t *r
 		else
 			high = middle;
 	}
-	for (size_t i = low; i-- > 0 && o->functions.data[i].max_end > offset;) {
-		const struct device_function *f = &o->functions.data[i].pub;
+	for (unsigned depth = 0; low && depth < DEPTH_MAX; depth++) {
+		const struct device_function *f = &o->functions.data[low - 1].pub;
 		if (offset - f->offset < f->size) {
-			*ret = i;
+			*ret = low - 1;
 			return 0;
 		}
+		low = o->functions.data[low - 1].around;
 	}
 	return -ENOENT;
 }

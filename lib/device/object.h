@@ -40,9 +40,8 @@ struct row {
 struct function {
 	struct device_function pub;
 	struct span code; /* as large as pub.size, or shorter where the file ends */
-	uint64_t
-		max_end; /* of this and all before it: ends the search for what surrounds a place */
-	uint64_t tag;    /* the format's */
+	uint32_t around;  /* the last one that began before and ends later, + 1; 0: none */
+	uint64_t tag;     /* the format's */
 	VEC(struct row) rows;
 	bool is_listed;
 };

@@ -398,33 +398,6 @@ static void test_unknown_processor(void **state)
 	assert_string_equal(p.lines[0].name, "scale");
 }
 
-/* Every prefix is damaged, or has less in it; none is read beyond its end. */
-static void test_prefixes(void **state)
-{
-	static const char *const names[] = { "tile-sm_75.cubin", "nested-size.fatbin",
-					     "amd.bundle" };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t size;
-		CLEANUP_FREE char *data = load(names[i], &size);
-		for (size_t n = 0; n < size; n += n < 512 ? 1 : 61) {
-			CLEANUP_FREE uint8_t *exact = malloc(n ? n : 1);
-			CLEANUP(device_close) struct device_object *o = NULL;
-			assert_non_null(exact);
-			memcpy(exact, data, n);
-			struct inflated all = { 0 };
-			device_images(span_of(exact, n), "prefix", keep_image, &all, NULL, NULL);
-			for (size_t k = 0; k < all.count; k++)
-				free(all.owned[k]);
-			if (device_open(&o, span_of(exact, n), "prefix", DEVICE_NO_CHILD, NULL) ==
-			    0)
-				for (size_t k = 0; k < device_function_count(o); k++)
-					assert_true(device_place_count(o, k) >= 0);
-		}
-	}
-}
-
 /* Tokens by hand, from the text that iga64 prints: each wait names a token that the source takes. */
 static void test_stall_source(void **state)
 {
@@ -510,7 +483,6 @@ int main(void)
 		cmocka_unit_test(test_cubin),
 		cmocka_unit_test(test_cubin_chain),
 		cmocka_unit_test(test_fatbin),
-		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_stall_source),
 		cmocka_unit_test(test_compressed_bundle),
 		cmocka_unit_test(test_occupancy),

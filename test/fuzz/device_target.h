@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accelerator code objects and their containers of any bytes. libdw and the disassemblers are left to the
- * helper that they run in. */
+/* One input as accelerator code, and what must hold whatever it is. libdw is in this process; disassemblers are
+ * left to the helper that they run in. */
+#pragma once
+
 #include "device/device.h"
 #include "device/images.h"
 
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_object(struct span bytes)
+static inline void fuzz_object(struct span bytes)
 {
 	CLEANUP(device_close) struct device_object *o = NULL;
 	struct device_place p;
@@ -29,7 +29,7 @@ static void check_object(struct span bytes)
 	}
 }
 
-static int on_image(void *data, const struct device_image *image)
+static inline int fuzz_image(void *data, const struct device_image *image)
 {
 	struct span bytes;
 	uint8_t *owned = NULL;
@@ -38,13 +38,18 @@ static int on_image(void *data, const struct device_image *image)
 	if (image->size > 1 << 20 || device_image_inflate(image, &bytes, &owned, NULL) < 0)
 		return 0;
 	if (image->kind == IMAGE_ELF)
-		check_object(bytes);
+		fuzz_object(bytes);
 	free(owned);
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* A file with images in it: all of its bytes are accounted for, unless entries of a forged one overlap. */
+static inline void fuzz_images(struct span bytes)
 {
-	device_images(span_of(data, size), "fuzz", on_image, NULL, NULL, NULL);
-	return 0;
+	struct device_image_bytes b = { 0 };
+
+	if (device_images(bytes, "fuzz", fuzz_image, NULL, &b, NULL) == 0 &&
+	    (bytes.size < 4 || bytes.data[0] != 0x7f) &&
+	    b.headers + b.images + b.padding + b.unknown < bytes.size)
+		abort();
 }
