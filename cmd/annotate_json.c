@@ -2,6 +2,8 @@
 /* A kernel for programs: every instruction with its lines and samples. */
 #include "cmd/annotate.h"
 
+#include "device/occupancy.h"
+
 #include <errno.h>
 
 static void json_pair(struct json *j, const char *key, const char *text)
@@ -66,6 +68,7 @@ static int add_function(struct json *j, const struct annotated *k, size_t functi
 {
 	const struct device_function *f = device_function_get(k->object, function);
 	int64_t count = device_place_count(k->object, function);
+	struct device_occupancy occupancy;
 	if (count < 0)
 		return -ENOMEM;
 	json_object(j);
@@ -85,6 +88,14 @@ static int add_function(struct json *j, const struct annotated *k, size_t functi
 	json_count(j, "private_bytes", f->facts.private_bytes);
 	json_count(j, "spill_bytes", f->facts.spill_bytes);
 	json_count(j, "simd", f->facts.simd);
+	if (device_occupancy(k->object, &f->facts, &occupancy) == 0) {
+		json_key(j, "occupancy");
+		json_object(j);
+		json_count(j, "possible", occupancy.possible);
+		json_count(j, "most", occupancy.most);
+		json_pair(j, "unit", occupancy.unit);
+		json_object_end(j);
+	}
 	json_key(j, "instructions");
 	json_array(j);
 	for (size_t i = 0; i < (size_t)count; i++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sources: NVIDIA, "CUDA C++ Programming Guide", table of technical specifications by compute capability,
- * and the allocation units of its occupancy calculator (256 registers a warp, 4 warps); AMD, "CDNA2 ISA"
- * and LLVM's AMDGPUBaseInfo (512 registers in steps of 8, 8 waves on gfx90a and gfx94x; 256 in steps of 4,
- * 10 waves before); Intel, "oneAPI GPU Optimization Guide", large GRF mode (8 threads of 128 registers, 4 of
+ * and the allocation units of its occupancy calculator (256 registers a warp, 4 warps); AMD,
+ * what clang 15 and 19 write as "Occupancy" of each processor; Intel, "oneAPI GPU Optimization Guide", large GRF mode (8 threads of 128 registers, 4 of
  * 256).
  */
 #include "device/occupancy.h"
@@ -39,17 +38,40 @@ static int nvidia(const char *arch, uint32_t registers, struct device_occupancy 
 	return -ENOENT;
 }
 
-static int amd(const char *arch, uint32_t registers, struct device_occupancy *ret)
+/* Of a SIMD: vector registers and their step for waves of 64 (waves of 32, which gfx10 and later have, get twice as
+ * many), scalar registers (0: as many as each wave can have), waves. The first that the name begins with. */
+static const struct {
+	const char *name;
+	uint16_t registers, step, scalar;
+	uint8_t waves;
+} simds[] = {
+	{ "gfx90a", 512, 8, 800, 8 },  { "gfx94", 512, 8, 800, 8 },   { "gfx95", 512, 8, 800, 8 },
+	{ "gfx9-4", 512, 8, 800, 8 },  { "gfx9", 256, 4, 800, 10 },   { "gfx8", 256, 4, 800, 10 },
+	{ "gfx7", 256, 4, 512, 10 },   { "gfx6", 256, 4, 512, 10 },   { "gfx101", 512, 4, 0, 20 },
+	{ "gfx10-1", 512, 4, 0, 20 },  { "gfx10", 512, 8, 0, 16 },    { "gfx1100", 768, 12, 0, 16 },
+	{ "gfx1101", 768, 12, 0, 16 }, { "gfx1151", 768, 12, 0, 16 }, { "gfx11", 512, 8, 0, 16 },
+	{ "gfx12", 768, 12, 0, 16 },
+};
+
+static int amd(const char *arch, const struct device_facts *f, struct device_occupancy *ret)
 {
-	if (strlen(arch) != 6 || strncmp(arch, "gfx9", 4) != 0)
-		return -ENOENT;
-	bool is_unified = !strcmp(arch, "gfx90a") || arch[4] >= '4';
-	uint32_t granule = is_unified ? 8 : 4, all = is_unified ? 512 : 256;
-	uint32_t fit = all / ((registers + granule - 1) / granule * granule);
-	ret->most = is_unified ? 8 : 10;
-	ret->possible = fit < ret->most ? fit : ret->most;
-	ret->unit = "waves of a SIMD";
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(simds); i++) {
+		uint32_t twice = f->simd == 32 ? 2 : 1, step = simds[i].step * twice;
+		if (strncmp(arch, simds[i].name, strlen(simds[i].name)) != 0)
+			continue;
+		uint32_t fit =
+			simds[i].registers * twice / ((f->registers + step - 1) / step * step);
+		if (simds[i].scalar && f->scalar_registers) {
+			/* Both in steps of 16. */
+			uint32_t waves = simds[i].scalar / ((f->scalar_registers + 15) / 16 * 16);
+			fit = waves < fit ? waves : fit;
+		}
+		ret->most = simds[i].waves;
+		ret->possible = fit < ret->most ? fit : ret->most;
+		ret->unit = "waves of a SIMD";
+		return ret->possible ? 0 : -ENOENT;
+	}
+	return -ENOENT;
 }
 
 int device_occupancy(const struct device_object *o, const struct device_facts *facts,
@@ -61,7 +83,7 @@ int device_occupancy(const struct device_object *o, const struct device_facts *f
 	case DEVICE_CUBIN:
 		return nvidia(device_arch(o), facts->registers, ret);
 	case DEVICE_AMDGPU:
-		return amd(device_arch(o), facts->registers, ret);
+		return amd(device_arch(o), facts, ret);
 	case DEVICE_ZEBIN:
 		if (facts->registers != 128 && facts->registers != 256)
 			return -ENOENT;

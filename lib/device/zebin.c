@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "device/disassembler.h"
 #include "device/linked.h"
+#include "device/notes.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -124,19 +125,16 @@ static void read_notes(struct device_object *o, struct zebin *z)
 	    elf_section_data(o->elf, &s, &data, NULL) < 0)
 		return;
 	struct cursor c = cursor_of(data, NULL);
-	uint32_t name_size, size, type, value;
-	struct span name, desc;
-	while (cursor_u32(&c, &name_size, NULL) == 0 && cursor_u32(&c, &size, NULL) == 0 &&
-	       cursor_u32(&c, &type, NULL) == 0 &&
-	       cursor_bytes(&c, ((uint64_t)name_size + 3) & ~3ull, &name, NULL) == 0 &&
-	       cursor_bytes(&c, size, &desc, NULL) == 0) {
-		cursor_skip(&c, -size & 3, NULL);
-		if (name_size != 8 || memcmp(name.data, "IntelGT", 8) != 0 || size != 4)
+	struct note n;
+	uint32_t value;
+	while (note_next(&c, &n)) {
+		if (n.owner.size != 8 || memcmp(n.owner.data, "IntelGT", 8) != 0 ||
+		    n.desc.size != 4)
 			continue;
-		memcpy(&value, desc.data, 4);
-		if (type == NT_PRODUCT_CONFIG && value >> 22)
+		memcpy(&value, n.desc.data, 4);
+		if (n.type == NT_PRODUCT_CONFIG && value >> 22)
 			name_config(o, z, value);
-		else if (type == NT_PRODUCT_FAMILY && !z->is_platform_known)
+		else if (n.type == NT_PRODUCT_FAMILY && !z->is_platform_known)
 			name_family(o, z, value);
 	}
 }
