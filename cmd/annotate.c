@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/utf8.h"
+#include "cmd/annotate_files.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"

@@ -42,13 +42,6 @@ struct annotate_options {
 	struct analysis_filter filter;
 };
 
-/* annotate_source.c: where source texts come from; @path is --source-path, may be NULL. */
-int sources_new(struct sources **ret, const char *path);
-void sources_free(struct sources *s);
-DEFINE_CLEANUP(sources_free, struct sources *)
-/* A text for files that are not on disk (POCL's), borrowed. */
-void sources_set_program(struct sources *s, struct span text);
-
 /* annotate_hits.c: samples of one place: [offset, offset + length), at least of @offset itself. */
 uint64_t hits_between(const struct analysis_kernel_hits *h, uint64_t from, uint64_t to);
 /* "sbid 71 %, send 20 %" of the same; nothing without reasons. */

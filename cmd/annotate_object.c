@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/utf8.h"
+#include "cmd/annotate_files.h"
 #include "cmd/cmd.h"
 #include "cmd/tell.h"
 #include "device/images.h"
@@ -22,7 +23,7 @@
 
 struct shown {
 	const struct annotate_options *opt;
-	struct sources *sources;
+	struct sources *sources; /* of the image that is shown */
 	struct strbuf *out;
 	struct json *json;
 	size_t images, kernels, found;
@@ -169,6 +170,11 @@ static int on_image(void *data, const struct device_image *image)
 		return rc;
 	if (s->images < NVDISASM_IMAGES_MAX)
 		device_use_nvdisasm(o);
+	CLEANUP(sources_free) struct sources *sources = NULL;
+	rc = sources_new(&sources, s->opt->source_path);
+	if (rc < 0)
+		return err_set(s->err, rc, "cannot open '%s'", s->opt->source_path);
+	s->sources = sources;
 	rc = show_object(s, o, title);
 	if (rc < 0)
 		return err_set(s->err, rc, "cannot show '%s'", title);
@@ -211,15 +217,11 @@ static int run(struct shown *s)
 
 int annotate_object(const struct annotate_options *opt)
 {
-	CLEANUP(sources_free) struct sources *sources = NULL;
 	struct strbuf out = { 0 };
 	struct err err = { "" };
 	struct shown s = { .opt = opt, .out = &out, .err = &err };
-	int rc = sources_new(&sources, opt->source_path);
+	int rc;
 
-	if (rc < 0)
-		return tell("cannot open '%s': %s", opt->source_path, strerror(-rc));
-	s.sources = sources;
 	if (opt->json && json_new(&s.json, stdout) < 0)
 		return tell("out of memory");
 	if (s.json)

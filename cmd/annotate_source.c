@@ -1,129 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The source of a kernel, with samples per line. Paths in a code object are a stranger's word: files are
- * read only below --source-path, or the text is the one that the capture holds.
- */
+/* The source of a kernel, with samples per line. */
 #include "cmd/annotate.h"
 
-#include "base/io.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "cmd/annotate_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-/* Larger than any source file that people wrote. */
-#define SOURCE_BYTES_MAX (16u << 20)
 /* Lines shown around one that was hit. */
 #define CONTEXT   3
 #define HOT_SHARE 0.05
-
-struct source_file {
-	const char *path; /* as the code object has it; borrowed */
-	struct span text;
-	char *owned;
-	bool is_found;
-};
-
-struct sources {
-	int folder; /* of --source-path; -1: none */
-	struct span program;
-	VEC(struct source_file) files;
-};
-
-int sources_new(struct sources **ret, const char *path)
-{
-	struct sources *s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
-	s->folder = -1;
-	if (path) {
-		s->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (s->folder < 0) {
-			int rc = -errno;
-			free(s);
-			return rc;
-		}
-	}
-	*ret = s;
-	return 0;
-}
-
-void sources_free(struct sources *s)
-{
-	if (!s)
-		return;
-	vec_for_each(&s->files, f)
-		free(f->owned);
-	vec_release(&s->files);
-	if (s->folder >= 0)
-		close(s->folder);
-	free(s);
-}
-
-void sources_set_program(struct sources *s, struct span text)
-{
-	s->program = text;
-}
-
-static int read_below(const struct sources *s, const char *path, char **ret, size_t *ret_size)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-	};
-	struct stat st;
-	long rc = syscall(SYS_openat2, s->folder, path, &how, sizeof(how));
-	if (rc < 0)
-		return -errno;
-	CLEANUP_CLOSE int fd = (int)rc;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return -EINVAL;
-	return io_read_all(fd, SOURCE_BYTES_MAX, ret, ret_size);
-}
-
-/* The longest end of @path that is there below the folder: "/build/x/src/a.cu" may be "src/a.cu". */
-static int find_below(const struct sources *s, const char *path, char **ret, size_t *ret_size)
-{
-	for (const char *p = path; p && *p;) {
-		while (*p == '/')
-			p++;
-		if (*p && read_below(s, p, ret, ret_size) == 0)
-			return 0;
-		p = strchr(p, '/');
-	}
-	return -ENOENT;
-}
-
-/* NULL: no memory. */
-static const struct source_file *sources_get(struct sources *s, const char *path)
-{
-	vec_for_each(&s->files, f) {
-		if (!strcmp(f->path, path))
-			return f;
-	}
-	struct source_file file = { .path = path };
-	size_t size;
-	if (s->folder >= 0 && find_below(s, path, &file.owned, &size) == 0) {
-		file.text = span_of(file.owned, size);
-		file.is_found = true;
-	} else if (strstr(path, "/tempfile_") && s->program.size) {
-		/* POCL compiles from a copy that is gone when it is done. */
-		file.text = s->program;
-		file.is_found = true;
-	}
-	if (vec_push(&s->files, file) < 0) {
-		free(file.owned);
-		return NULL;
-	}
-	return vec_last(&s->files);
-}
 
 /* ---- samples by line ---- */
 
@@ -281,6 +170,17 @@ static void add_missing(struct strbuf *out, const struct annotated *k,
 	}
 }
 
+static const char *heading(const struct source_file *f)
+{
+	if (!f->is_found)
+		return f->is_other ? ": the file there is not the one that was compiled; "
+				     "--source-path shows it all the same\n"
+				   : ": text not here; --source-path says where\n";
+	return f->match == DEVICE_SOURCE_DIFFERS
+		       ? ": the text differs from the one that was compiled; lines may be off\n"
+		       : ":\n";
+}
+
 int annotate_source(struct strbuf *out, const struct annotated *k)
 {
 	struct line_table t = { 0 };
@@ -298,15 +198,14 @@ int annotate_source(struct strbuf *out, const struct annotated *k)
 		i = n;
 		if (k->hits && !samples)
 			continue;
-		const struct source_file *file = sources_get(k->sources, lines->file);
+		const struct source_file *file = sources_get(k->sources, k->object, lines->file);
 		if (!file) {
 			rc = -ENOMEM;
 			break;
 		}
 		strbuf_puts(out, "\n");
 		utf8_append_safe(out, lines->file, strlen(lines->file));
-		strbuf_puts(out,
-			    file->is_found ? ":\n" : ": text not here; --source-path says where\n");
+		strbuf_puts(out, heading(file));
 		strbuf_puts(out, k->hits ? "     %   samples     line\n" : " code      line\n");
 		if (!lines->line) { /* line 0: code that belongs to no line */
 			add_hits(out, k, lines, 0);

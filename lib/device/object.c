@@ -3,6 +3,7 @@
 
 #include "device/disassembler.h"
 #include "device/helper.h"
+#include "device/source_table.h"
 #include "dwarf/debug_info.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ void device_close(struct device_object *o)
 	if (o->ops && o->ops->close)
 		o->ops->close(o);
 	disassembler_free(o->disassembler);
+	source_table_release(o->sources);
 	debug_info_close(o->debug);
 	vec_for_each(&o->functions, f)
 		vec_release(&f->rows);

@@ -78,7 +78,8 @@ struct device_object {
 	VEC(struct chain) chains;  /* same numbers */
 	struct arena arena;
 	struct helper *helper;
-	bool is_helper; /* this process is */
+	struct source_table *sources; /* read when first asked about */
+	bool is_helper;               /* this process is */
 	bool uses_nvdisasm;
 	/* what list() uses, made by prepare() or when first needed */
 	struct debug_info *debug;

@@ -5,12 +5,14 @@
 
 #include "device/device.h"
 #include "device/images.h"
+#include "device/source.h"
 
 #include <stdlib.h>
 
 static inline void fuzz_object(struct span bytes)
 {
 	CLEANUP(device_close) struct device_object *o = NULL;
+	struct device_source source;
 	struct device_place p;
 
 	if (device_open(&o, bytes, "fuzz", DEVICE_NO_CHILD, NULL) < 0)
@@ -20,6 +22,9 @@ static inline void fuzz_object(struct span bytes)
 		int64_t count = device_place_count(o, i);
 		for (size_t k = 0; count > 0 && k < (size_t)count; k++) {
 			device_place_get(o, i, k, &p);
+			if (p.line_count && device_source(o, p.lines[0].file, &source) == 0 &&
+			    source.text.size > bytes.size * 1032)
+				abort();
 			if (p.offset - f->offset >= f->size || p.bytes.size > p.length)
 				abort();
 		}
