@@ -106,7 +106,8 @@ class Recorded(unittest.TestCase):
         # POCL 3.1 gives lines to what is not optimised only.
         env = dict(os.environ, POCL_EXTRA_BUILD_FLAGS='-g -cl-opt-disable',
                    POCL_CACHE_DIR=os.path.join(cls.folder.name, 'cache'))
-        done = run('record', '-o', cls.path, '--', mm, '2', '64', env=env)
+        # At perf's usual rate a loaded machine gives too few samples.
+        done = run('record', '-F', '999', '-o', cls.path, '--', mm, '2', '64', env=env)
         if 'no OpenCL' in done.stderr or 'cannot load' in done.stderr:
             raise unittest.SkipTest(done.stderr)
         assert done.returncode == 0, done.stderr

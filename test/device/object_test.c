@@ -473,20 +473,13 @@ static void test_stalls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pocl),
-		cmocka_unit_test(test_no_lines),
-		cmocka_unit_test(test_no_text),
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_stalls),
-		cmocka_unit_test(test_cubin),
-		cmocka_unit_test(test_cubin_chain),
-		cmocka_unit_test(test_fatbin),
-		cmocka_unit_test(test_stall_source),
-		cmocka_unit_test(test_compressed_bundle),
-		cmocka_unit_test(test_occupancy),
-		cmocka_unit_test(test_unknown_processor),
+		cmocka_unit_test(test_pocl),         cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_no_text),      cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bundle),       cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_stalls),       cmocka_unit_test(test_cubin),
+		cmocka_unit_test(test_cubin_chain),  cmocka_unit_test(test_fatbin),
+		cmocka_unit_test(test_stall_source), cmocka_unit_test(test_compressed_bundle),
+		cmocka_unit_test(test_occupancy),    cmocka_unit_test(test_unknown_processor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
