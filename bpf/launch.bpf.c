@@ -158,8 +158,8 @@ static __always_inline u32 read_values(struct pt_regs *ctx, struct slot *slot,
 		const struct probe_read *read = &program->read[i];
 		if (i >= program->reads)
 			break;
-		if ((read->from == PROBE_READ_RETURN) == at_return &&
-		    read_value(registers, read, value))
+		bool is_late = read->from == PROBE_READ_RETURN || read->from >= PROBE_READ_LATER;
+		if (is_late == at_return && read_value(registers, read, value))
 			flags |= EVENT_PROBE_FAILED;
 	}
 	return flags;
@@ -284,6 +284,10 @@ static __always_inline bool text_open(struct text *t, bool can_sleep)
 	t->address = pointer;
 	if (program->text == PROBE_PROGRAM_BYTES) {
 		t->left = text_value(t, program->text_count) * program->text_scale;
+		t->is_counted = 1;
+	}
+	if (program->text == PROBE_PROGRAM_WINDOW) {
+		t->left = program->text_max;
 		t->is_counted = 1;
 	}
 	if (program->text != PROBE_PROGRAM_STRINGS)

@@ -25,6 +25,7 @@ enum probe_read_from {
 	PROBE_READ_STACK = 32, /* 8 bytes at stack pointer + @stack */
 	PROBE_READ_RETURN,     /* the return value */
 	PROBE_READ_VALUE = 64, /* to 79: a value that is there already */
+	PROBE_READ_LATER = 96, /* to 111: the same, when the function has returned */
 };
 
 struct probe_read {
@@ -42,6 +43,7 @@ enum probe_program_text {
 	PROBE_PROGRAM_STRING,
 	PROBE_PROGRAM_STRINGS,
 	PROBE_PROGRAM_BYTES,
+	PROBE_PROGRAM_WINDOW,
 };
 
 /* Indexed by the attach cookie. */

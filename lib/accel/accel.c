@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/accel.h"
 
+#include "accel/info.h"
 #include "accel/runtimes.h"
 #include "base/vec.h"
 
@@ -10,6 +11,7 @@
 /* The only list of runtimes. */
 static const struct accel_ops *const runtimes[] = {
 	&opencl_ops,
+	&cuda_ops,
 };
 
 #define RUNTIME_COUNT ARRAY_SIZE(runtimes)
@@ -24,15 +26,10 @@ struct accel {
 
 static int add_missing(struct accel *a, const struct accel_ops *ops, const char *why)
 {
-	struct record record = { .type = RECORD_INFO };
 	char key[64];
-	int rc;
 
 	snprintf(key, sizeof(key), "missing.%s", ops->name);
-	rc = capture_writer_string(a->host.writer, key, &record.info.key);
-	if (rc == 0)
-		rc = capture_writer_string(a->host.writer, why, &record.info.value);
-	return rc < 0 ? rc : capture_writer_put(a->host.writer, &record);
+	return accel_info(a->host.writer, key, why);
 }
 
 static int open_runtime(struct accel *a, size_t i, struct err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/opencl.h"
 
+#include "accel/info.h"
 #include "accel/runtimes.h"
 
 #include <errno.h>
@@ -115,31 +116,11 @@ static int opencl_stop(void *runtime)
 	return rc;
 }
 
-static int put_info(struct opencl *o, const char *key, const char *value)
-{
-	struct record record = { .type = RECORD_INFO };
-	int rc;
-
-	rc = capture_writer_string(o->host.writer, key, &record.info.key);
-	if (rc == 0)
-		rc = capture_writer_string(o->host.writer, value, &record.info.value);
-	return rc < 0 ? rc : capture_writer_put(o->host.writer, &record);
-}
-
-static int put_number(struct opencl *o, const char *key, uint64_t number)
-{
-	char text[32];
-
-	if (number == 0)
-		return 0;
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return put_info(o, key, text);
-}
-
 static int opencl_describe(void *runtime)
 {
 	struct opencl *o = runtime;
 	const struct opencl_stats *s = &o->stats;
+	struct capture_writer *w = o->host.writer;
 	char text[256];
 	int rc = 0;
 
@@ -149,16 +130,16 @@ static int opencl_describe(void *runtime)
 			 " OpenCL launches went to a runtime that does not "
 			 "tell when work starts and ends; of the OpenCL runtimes only POCL does",
 			 s->untimed, s->launches);
-		rc = put_info(o, "missing.device-time", text);
+		rc = accel_info(w, "missing.device-time", text);
 	}
-	rc = rc ? rc : put_number(o, "opencl.launches", s->launches);
-	rc = rc ? rc : put_number(o, "opencl.joined-in-call", s->joined_in_call);
-	rc = rc ? rc : put_number(o, "opencl.joined-in-order", s->joined_in_order);
-	rc = rc ? rc : put_number(o, "opencl.launched-before", s->before);
-	rc = rc ? rc : put_number(o, "opencl.launch-unseen", s->unseen);
-	rc = rc ? rc : put_number(o, "opencl.given-up", s->given_up);
-	rc = rc ? rc : put_number(o, "opencl.unnamed-kernels", s->unnamed);
-	rc = rc ? rc : put_number(o, "opencl.cut-programs", s->cut);
+	rc = rc ? rc : accel_info_number(w, "opencl.launches", s->launches);
+	rc = rc ? rc : accel_info_number(w, "opencl.joined-in-call", s->joined_in_call);
+	rc = rc ? rc : accel_info_number(w, "opencl.joined-in-order", s->joined_in_order);
+	rc = rc ? rc : accel_info_number(w, "opencl.launched-before", s->before);
+	rc = rc ? rc : accel_info_number(w, "opencl.launch-unseen", s->unseen);
+	rc = rc ? rc : accel_info_number(w, "opencl.given-up", s->given_up);
+	rc = rc ? rc : accel_info_number(w, "opencl.unnamed-kernels", s->unnamed);
+	rc = rc ? rc : accel_info_number(w, "opencl.cut-programs", s->cut);
 	return rc;
 }
 

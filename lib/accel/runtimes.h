@@ -5,3 +5,4 @@
 #include "accel/accel.h"
 
 extern const struct accel_ops opencl_ops;
+extern const struct accel_ops cuda_ops;

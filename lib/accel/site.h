@@ -27,6 +27,9 @@ enum probe_base {
 	PROBE_ARGUMENT, /* argument @index from 0, by the C calling convention, integer class */
 	PROBE_RETURN,   /* what the function returned; sites with PROBE_AT_RETURN only */
 	PROBE_VALUE,    /* value @index, which an earlier accessor has made */
+	PROBE_OUT,      /* the same, but what it points to is read when the function has returned:
+			   where it leaves a result; sites with PROBE_AT_RETURN only, @derefs at
+			   least 1 */
 };
 
 /*
@@ -49,6 +52,8 @@ enum probe_text_kind {
 	PROBE_TEXT_STRINGS, /* value[count] char pointers at value[pointer], with size_t lengths at
 			       value[lengths], where 0, or no array, is NUL-terminated; joined */
 	PROBE_TEXT_BYTES,   /* value[count] * scale bytes at value[pointer] */
+	PROBE_TEXT_WINDOW,  /* @max bytes at value[pointer], or as many as can be read: for what
+			       tells its own size */
 };
 
 /* The text of a site with PROBE_AT_RETURN, named by the numbers of its values, each below 8; it is

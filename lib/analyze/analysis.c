@@ -98,6 +98,7 @@ void analysis_free(struct analysis *a)
 	strtab_release(&a->detail_blobs);
 	strtab_release(&a->names);
 	hash_release(&a->name_of_text);
+	hash_release(&a->stub_of_site);
 	if (a->symbolizer)
 		symbolizer_free(a->symbolizer); /* and what it was given */
 	else

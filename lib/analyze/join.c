@@ -144,6 +144,9 @@ const struct launch *analysis_launch(const struct analysis *a, uint64_t correlat
 static int launch_name(struct analysis *a, struct launch *l)
 {
 	uint32_t text = l->kernel ? a->kernels.data[l->kernel].text : 0;
+
+	if (l->kernel && !text && !l->name)
+		return analysis_stub_name(a, l->site, &l->name);
 	return analysis_name(a, text ? text : l->name, &l->name);
 }
 

@@ -258,6 +258,7 @@ struct analysis {
 
 	struct strtab names;      /* kernels and other device work: mangled names */
 	struct hash name_of_text; /* the reader's text -> name */
+	struct hash stub_of_site; /* site -> name; see stub.c */
 
 	struct captured_symbols *captured; /* SYMBOL records, keyed by object row */
 	struct symbolizer *symbolizer;     /* over them */
@@ -325,6 +326,9 @@ int analysis_join(struct analysis *a);
 const struct launch *analysis_launch(const struct analysis *a, uint64_t correlation);
 /* Number of a kernel's or a piece of work's name, as the capture writes it. 0 or -ENOMEM. */
 int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret);
+
+/* stub.c: the name of the kernel that a site launches, by the function that launches it; 0: not known. */
+int analysis_stub_name(struct analysis *a, uint32_t site, uint32_t *ret);
 
 /* pocl.c: the name of the kernel that a place in POCL's code belongs to. 0 or -ENOMEM. */
 int analysis_pocl_kernel(struct analysis *a, const struct place *p, uint32_t *ret);

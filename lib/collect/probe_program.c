@@ -8,6 +8,7 @@ static_assert(EVENT_PROBE_DEREFS == PROBE_DEREFS, "bpf/probe.h and accel/site.h"
 static_assert((int)PROBE_PROGRAM_STRING == PROBE_TEXT_STRING, "bpf/probe.h and accel/site.h");
 static_assert((int)PROBE_PROGRAM_STRINGS == PROBE_TEXT_STRINGS, "bpf/probe.h and accel/site.h");
 static_assert((int)PROBE_PROGRAM_BYTES == PROBE_TEXT_BYTES, "bpf/probe.h and accel/site.h");
+static_assert((int)PROBE_PROGRAM_WINDOW == PROBE_TEXT_WINDOW, "bpf/probe.h and accel/site.h");
 
 /* By the number of a register: its word in struct pt_regs (arch/x86/include/asm/ptrace.h). Another
  * processor needs its own table, and launch.bpf.c the words of sp and the return value. */
@@ -34,6 +35,9 @@ static struct probe_read read_make(const struct probe_value *value, const struct
 		read.from = PROBE_READ_RETURN;
 	} else if (value->base == PROBE_VALUE) {
 		read.from = (uint8_t)(PROBE_READ_VALUE + value->index);
+	} else if (value->base == PROBE_OUT) {
+		assert(value->derefs > 0);
+		read.from = (uint8_t)(PROBE_READ_LATER + value->index);
 	} else if (place->argument[value->index].kind == PLACE_STACK) {
 		read.from = PROBE_READ_STACK;
 		read.stack = place->argument[value->index].offset;

@@ -191,6 +191,7 @@ static void test_program(void **state)
 			{ .base = PROBE_ARGUMENT, .index = 2, .size = 4 },
 			{ .base = PROBE_ARGUMENT, .index = 7, .derefs = 1, .count = 3 },
 			{ .base = PROBE_VALUE, .index = 1, .derefs = 3, .offset = { 8, -16, 24 } },
+			{ .base = PROBE_OUT, .index = 0, .derefs = 1 },
 		},
 	};
 	struct probe_place place = { .return_address = 40 };
@@ -203,8 +204,8 @@ static void test_program(void **state)
 	assert_int_equal(program.site, 3);
 	assert_int_equal(program.flags, PROBE_PROGRAM_STACK);
 	assert_int_equal(program.return_address, 40);
-	assert_int_equal(program.reads, 3);
-	assert_int_equal(program.values, 5);
+	assert_int_equal(program.reads, 4);
+	assert_int_equal(program.values, 6);
 	assert_int_equal(program.read[0].from, 11); /* cx is the twelfth word of pt_regs */
 	assert_int_equal(program.read[0].bytes, 4);
 	assert_int_equal(program.read[0].to, 0);
@@ -219,6 +220,10 @@ static void test_program(void **state)
 	assert_int_equal(program.read[2].step[1], -16);
 	assert_int_equal(program.read[2].last, 24);
 	assert_int_equal(program.read[2].bytes, 8);
+	assert_int_equal(program.read[3].from, PROBE_READ_LATER); /* what value 0 points to */
+	assert_int_equal(program.read[3].to, 5);
+	assert_int_equal(program.read[3].derefs, 1);
+	assert_int_equal(program.read[3].last, 0);
 }
 
 int main(void)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "accel/cuda.h"
+
+#include "accel/info.h"
+#include "accel/runtimes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int cuda_open(void **ret, const struct accel_host *host, struct err *err)
+{
+	struct cuda *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_set(err, -ENOMEM, "no memory");
+	c->host = *host;
+	*ret = c;
+	return 0;
+}
+
+static void process_free(struct cuda_process *p)
+{
+	if (!p)
+		return;
+	hash_release(&p->function_index);
+	hash_release(&p->kernels);
+	hash_release(&p->programs);
+	hash_release(&p->queue_index);
+	hash_release(&p->contexts);
+	hash_release(&p->thread_index);
+	vec_release(&p->functions);
+	vec_release(&p->queues);
+	vec_release(&p->threads);
+	vec_release(&p->waits);
+	free(p);
+}
+
+static void cuda_close(void *runtime)
+{
+	struct cuda *c = runtime;
+
+	vec_for_each(&c->processes, it)
+		process_free(*it);
+	vec_release(&c->processes);
+	hash_release(&c->process_index);
+	hash_release(&c->devices);
+	hash_release(&c->device_names);
+	free(c);
+}
+
+static struct cuda_process *cuda_process(struct cuda *c, const struct accel_event *e)
+{
+	uint64_t *index = hash_get(&c->process_index, e->process);
+	struct cuda_process *p;
+
+	if (index)
+		return c->processes.data[*index];
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->process = e->process;
+	p->pid = e->pid;
+	if (vec_push(&c->processes, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	if (hash_set(&c->process_index, e->process, c->processes.len - 1) < 0) {
+		c->processes.len--;
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+int cuda_thread(struct cuda_process *p, uint32_t tid, struct cuda_thread **ret)
+{
+	uint64_t *index = hash_get(&p->thread_index, tid);
+
+	if (!index) {
+		if (p->threads.len >= CUDA_THREADS_MAX) {
+			hash_release(&p->thread_index);
+			p->threads.len = 0;
+		}
+		if (vec_push(&p->threads, (struct cuda_thread){ 0 }) < 0 ||
+		    hash_set(&p->thread_index, tid, p->threads.len - 1) < 0)
+			return -ENOMEM;
+		*ret = vec_last(&p->threads);
+		return 0;
+	}
+	*ret = &p->threads.data[*index];
+	return 0;
+}
+
+/* The DEVICE record of an ordinal + 1. 0: a device that we could not see; all of those are one. */
+static int device_record(struct cuda *c, uint32_t device, uint32_t *ret)
+{
+	uint64_t *known = hash_get(&c->devices, device), *name = hash_get(&c->device_names, device);
+	struct record record = { .type = RECORD_DEVICE };
+	int rc;
+
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	record.device.id = c->host.number(c->host.data);
+	record.device.index = device ? device - 1 : 0;
+	if (name)
+		record.device.name = (uint32_t)*name;
+	rc = name ? 0 : capture_writer_string(c->host.writer, "CUDA device", &record.device.name);
+	if (rc == 0)
+		rc = capture_writer_string(c->host.writer, "cuda", &record.device.runtime);
+	if (rc == 0)
+		rc = capture_writer_string(c->host.writer, "NVIDIA", &record.device.vendor);
+	if (rc == 0)
+		rc = capture_writer_put(c->host.writer, &record);
+	if (rc == 0)
+		rc = hash_set(&c->devices, device, record.device.id);
+	if (rc == 0)
+		*ret = record.device.id;
+	return rc;
+}
+
+int cuda_queue(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
+	       uint64_t stream, struct cuda_queue *ret)
+{
+	uint64_t key = hash_u64(stream) ^ thread->device;
+	uint64_t *known = hash_get(&p->queue_index, key);
+	struct record record = { .type = RECORD_QUEUE };
+	struct cuda_queue queue;
+	int rc;
+
+	if (!known && p->queues.len >= CUDA_QUEUES_MAX)
+		key = 0;
+	if (!known && key == 0)
+		known = hash_get(&p->queue_index, 0);
+	if (known) {
+		*ret = p->queues.data[*known];
+		return 0;
+	}
+	rc = device_record(c, thread->device, &queue.device);
+	if (rc < 0)
+		return rc;
+	queue.record = c->host.number(c->host.data);
+	record.queue = (struct record_queue){
+		.id = queue.record,
+		.device = queue.device,
+		.process = p->process,
+		.handle = key ? stream : 0,
+	};
+	rc = capture_writer_put(c->host.writer, &record);
+	if (rc < 0)
+		return rc;
+	if (vec_push(&p->queues, queue) < 0 ||
+	    hash_set(&p->queue_index, key, p->queues.len - 1) < 0)
+		return -ENOMEM;
+	*ret = queue;
+	return 0;
+}
+
+static int context_made(struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_thread *thread;
+	uint32_t device = (uint32_t)e->value[1] + 1;
+	int rc;
+
+	if ((uint32_t)e->value[3] != 0 || !e->value[2])
+		return 0;
+	if (p->contexts.len >= CUDA_CONTEXTS_MAX)
+		hash_release(&p->contexts);
+	rc = hash_set(&p->contexts, e->value[2], device);
+	/* A context that is made is the current one; a primary one is made so right after. */
+	if (rc == 0)
+		rc = cuda_thread(p, e->tid, &thread);
+	if (rc == 0)
+		thread->device = device;
+	return rc;
+}
+
+static int context_set(struct cuda_process *p, const struct accel_event *e)
+{
+	uint64_t *device = hash_get(&p->contexts, e->value[0]);
+	struct cuda_thread *thread;
+	int rc = cuda_thread(p, e->tid, &thread);
+
+	if (rc == 0)
+		thread->device = device ? (uint32_t)*device : 0;
+	return rc;
+}
+
+static int device_named(struct cuda *c, const struct accel_event *e)
+{
+	uint32_t name, device = (uint32_t)e->value[1] + 1;
+	int rc;
+
+	if (!e->text_size || (uint32_t)e->value[2] != 0 || hash_get(&c->device_names, device))
+		return 0;
+	rc = capture_writer_bytes(c->host.writer, e->text, e->text_size, &name);
+	return rc < 0 ? rc : hash_set(&c->device_names, device, name);
+}
+
+static int cuda_event(void *runtime, const struct accel_event *e)
+{
+	struct cuda *c = runtime;
+	struct cuda_process *p = cuda_process(c, e);
+
+	if (!p)
+		return -ENOMEM;
+	switch (e->site->id & SITE_MASK) {
+	case SITE_RUNTIME_LAUNCH:
+	case SITE_RUNTIME_LAUNCH_CONFIG:
+	case SITE_RUNTIME_GRAPH:
+		return cuda_runtime_launched(c, p, e);
+	case SITE_RUNTIME_REGISTER:
+	case SITE_FUNCTION_NAME:
+		return cuda_function_told(c, p, e);
+	case SITE_RUNTIME_KERNEL:
+	case SITE_KERNEL_FUNCTION:
+		return (uint32_t)e->value[3] ? 0
+					     : cuda_function_alias(c, p, e->value[2], e->value[1]);
+	case SITE_LIBRARY_MODULE:
+		return (uint32_t)e->value[3] ? 0 : cuda_module_alias(p, e->value[2], e->value[1]);
+	case SITE_MODULE:
+		return cuda_module_loaded(c, p, e);
+	case SITE_FUNCTION:
+		return cuda_function_found(c, p, e);
+	case SITE_UNLOAD:
+		return cuda_module_unloaded(p, e);
+	case SITE_CONTEXT:
+		return context_made(p, e);
+	case SITE_CONTEXT_SET:
+		return context_set(p, e);
+	case SITE_DEVICE_NAME:
+		return device_named(c, e);
+	case SITE_SYNC:
+		return cuda_waiting(c, p, e);
+	case SITE_SYNC_END:
+		return cuda_waited(c, p, e);
+	default:
+		return cuda_launched(c, p, e);
+	}
+}
+
+static int cuda_exited(void *runtime, uint32_t process, uint64_t time_ns)
+{
+	struct cuda *c = runtime;
+	uint64_t *index = hash_get(&c->process_index, process);
+
+	(void)time_ns;
+	if (!index)
+		return 0;
+	process_free(c->processes.data[*index]);
+	/* The last one takes its place. */
+	c->processes.data[*index] = c->processes.data[--c->processes.len];
+	if (*index < c->processes.len) {
+		uint64_t *moved = hash_get(&c->process_index, c->processes.data[*index]->process);
+		*moved = *index;
+	}
+	hash_remove(&c->process_index, process);
+	return 0;
+}
+
+static int cuda_describe(void *runtime)
+{
+	struct cuda *c = runtime;
+	struct capture_writer *w = c->host.writer;
+	char text[256];
+	int rc = 0;
+
+	if (c->stats.launches) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " CUDA launches were seen from outside the process, which does "
+			 "not tell when the device works on them",
+			 c->stats.launches);
+		rc = accel_info(w, "missing.device-time", text);
+	}
+	rc = rc ? rc : accel_info_number(w, "cuda.launches", c->stats.launches);
+	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
+	return rc ? rc : accel_info_number(w, "cuda.unnamed-kernels", c->stats.unnamed);
+}
+
+const struct accel_ops cuda_ops = {
+	.name = "cuda",
+	.sites = cuda_sites,
+	.libraries = cuda_libraries,
+	.open = cuda_open,
+	.event = cuda_event,
+	.exited = cuda_exited,
+	.describe = cuda_describe,
+	.close = cuda_close,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * State of the CUDA runtime's launch tier, shared by its files:
+ *
+ *	cuda.c		the operations, processes and threads, and which hit goes where
+ *	cuda_sites.c	what is watched
+ *	cuda_kernel.c	modules, libraries and functions, and what they are called
+ *	cuda_launch.c	work as the host asks for it, and its waits
+ *
+ * Nothing of this is in the target: calls are seen from outside, so that there are launches, copies
+ * and waits with their stacks, and no times of the device. Handles are what the API gives out:
+ * addresses in the target.
+ */
+#pragma once
+
+#include "accel/accel.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+/* What a target can make us keep, for each process. Large programs have some ten thousand
+ * functions, dozens of streams and a context for each device. Beyond, what is new has no name. */
+#define CUDA_FUNCTIONS_MAX (1u << 18)
+#define CUDA_QUEUES_MAX    4096
+#define CUDA_CONTEXTS_MAX  4096
+#define CUDA_THREADS_MAX   65536
+#define CUDA_WAITS_MAX     4096
+/* A cubin larger than this is not kept: the largest of NVIDIA's own libraries is some 100 MB, and
+ * it has no source to show. */
+#define CUDA_IMAGE_MAX (16u << 20)
+
+/* Words of a probe_site's id. */
+enum cuda_site {
+	SITE_LAUNCH = 1,
+	SITE_LAUNCH_CONFIG, /* cuLaunchKernelEx(): sizes and stream in a struct */
+	SITE_GRAPH,
+	SITE_SYNC,
+	SITE_SYNC_END,
+	SITE_MODULE,   /* made from an image in memory */
+	SITE_FUNCTION, /* looked up by name in a module or library */
+	SITE_KERNEL_FUNCTION,
+	SITE_LIBRARY_MODULE,
+	SITE_FUNCTION_NAME, /* the program asks for it itself */
+	SITE_UNLOAD,
+	SITE_CONTEXT,
+	SITE_CONTEXT_SET,
+	SITE_DEVICE_NAME,
+	SITE_RUNTIME_LAUNCH,
+	SITE_RUNTIME_LAUNCH_CONFIG,
+	SITE_RUNTIME_GRAPH,
+	SITE_RUNTIME_REGISTER,
+	SITE_RUNTIME_KERNEL,
+	/* From here on SITE_TRANSFERS + enum cuda_transfer_kind. */
+	SITE_TRANSFERS = 64,
+	/* The stream 0 of this variant is the calling thread's own. */
+	SITE_PER_THREAD = 1 << 8,
+};
+#define SITE_MASK (SITE_PER_THREAD - 1)
+
+extern const struct probe_site cuda_sites[];
+extern const char *const cuda_libraries[];
+
+/* A call that moves or fills memory. Its values are the amount and, with @has_stream, the stream. */
+struct cuda_transfer {
+	const char *title;
+	uint8_t kind; /* enum launch_kind */
+	uint8_t unit; /* bytes that one of the amount is; 0: no amount among the values */
+	bool has_stream;
+};
+const struct cuda_transfer *cuda_transfer(const struct probe_site *site);
+
+struct cuda_function {
+	uint32_t record; /* KERNEL */
+	uint32_t name;   /* string; 0: not known */
+};
+
+struct cuda_queue {
+	uint32_t record, device; /* of the capture */
+};
+
+/* Whether the runtime's library launches through functions of the driver that are watched. */
+enum cuda_nesting {
+	NESTING_UNKNOWN,
+	NESTING_YES, /* then each launch is seen there, and the runtime's own sites say it again */
+	NESTING_NO,
+};
+
+struct cuda_thread {
+	uint32_t device; /* ordinal + 1, of its current context; 0: not known */
+	bool is_waiting; /* @pending is a launch that no call of the driver followed yet */
+	struct accel_event pending; /* its stack and text are gone */
+};
+
+/* A thread in a call that waits for the device. */
+struct cuda_wait {
+	uint32_t tid, thread, stack;
+	uint64_t time_ns;
+	uint32_t name, device, queue;
+};
+
+struct cuda_process {
+	uint32_t process, pid;
+	enum cuda_nesting nesting;
+	struct hash function_index; /* handle, or the host's stub -> functions */
+	VEC(struct cuda_function) functions;
+	struct hash kernels;     /* program and name, hashed -> number of the KERNEL record */
+	struct hash programs;    /* module or library -> number of its CODE_OBJECT record */
+	struct hash queue_index; /* device and stream, hashed -> queues */
+	VEC(struct cuda_queue) queues;
+	struct hash contexts;     /* context -> ordinal + 1 */
+	struct hash thread_index; /* tid -> threads */
+	VEC(struct cuda_thread) threads;
+	VEC(struct cuda_wait) waits;
+};
+
+/* What describe() tells. */
+struct cuda_stats {
+	uint64_t launches; /* all kinds */
+	uint64_t unnamed;  /* kernels whose name was not seen */
+	uint64_t graphs;   /* launches of whole graphs */
+};
+
+struct cuda {
+	struct accel_host host;
+	struct hash process_index; /* process -> processes */
+	VEC(struct cuda_process *) processes;
+	struct hash devices;      /* ordinal + 1 -> number of the DEVICE record */
+	struct hash device_names; /* ordinal + 1 -> string */
+	struct cuda_stats stats;
+};
+
+/* cuda.c */
+int cuda_thread(struct cuda_process *p, uint32_t tid, struct cuda_thread **ret);
+/* The queue of a stream that the thread uses; makes its records when it is new. */
+int cuda_queue(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
+	       uint64_t stream, struct cuda_queue *ret);
+
+/* cuda_kernel.c */
+int cuda_module_loaded(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_module_unloaded(struct cuda_process *p, const struct accel_event *e);
+int cuda_function_found(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_function_told(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+/* @alias is another handle of what @handle is. */
+int cuda_function_alias(struct cuda *c, struct cuda_process *p, uint64_t alias, uint64_t handle);
+int cuda_module_alias(struct cuda_process *p, uint64_t alias, uint64_t handle);
+int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
+		  struct cuda_function *ret);
+
+/* cuda_launch.c */
+int cuda_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+/* By the runtime's library: only where the driver's calls are not seen. */
+int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work as the host asks for it, and its waits: LAUNCH and SYNC records. */
+#include "accel/cuda.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STREAM_LEGACY     1 /* CU_STREAM_LEGACY: the same as 0 */
+#define STREAM_PER_THREAD 2 /* CU_STREAM_PER_THREAD */
+
+static uint64_t stream_of(const struct accel_event *e, uint64_t stream)
+{
+	if (stream == 0 && e->site->id & SITE_PER_THREAD)
+		return STREAM_PER_THREAD;
+	return stream == STREAM_LEGACY ? 0 : stream;
+}
+
+static void set_sizes(struct record_launch *launch, const uint32_t sizes[6])
+{
+	memcpy(launch->grid, sizes, sizeof(launch->grid));
+	memcpy(launch->block, sizes + 3, sizeof(launch->block));
+}
+
+/* Sizes and stream of a kernel's launch, wherever the call has them. */
+static void set_kernel_launch(const struct accel_event *e, struct record_launch *launch,
+			      uint64_t *stream)
+{
+	const uint64_t *v = e->value;
+	uint32_t sizes[6];
+
+	switch (e->site->id & SITE_MASK) {
+	case SITE_LAUNCH:
+		for (unsigned int i = 0; i < 6; i++)
+			sizes[i] = (uint32_t)v[1 + i];
+		*stream = v[7];
+		break;
+	case SITE_RUNTIME_LAUNCH:
+		sizes[0] = (uint32_t)v[1];
+		sizes[1] = (uint32_t)(v[1] >> 32);
+		sizes[2] = (uint32_t)v[2];
+		sizes[3] = (uint32_t)v[3];
+		sizes[4] = (uint32_t)(v[3] >> 32);
+		sizes[5] = (uint32_t)v[4];
+		*stream = v[5];
+		break;
+	default: /* CUlaunchConfig and cudaLaunchConfig_t: six sizes, shared memory, the stream;
+		    the runtime's has the stream where the driver's has it */
+		memcpy(sizes, &v[1], sizeof(sizes));
+		*stream = v[5];
+		break;
+	}
+	set_sizes(launch, sizes);
+}
+
+/* What the call says beside its thread and stack. */
+static int describe_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
+			   struct record_launch *launch, uint64_t *stream)
+{
+	const struct cuda_transfer *transfer = cuda_transfer(e->site);
+	unsigned int site = e->site->id & SITE_MASK;
+	struct cuda_function function;
+	int rc;
+
+	if (transfer) {
+		launch->kind = transfer->kind;
+		if (transfer->unit &&
+		    __builtin_mul_overflow(e->value[0], transfer->unit, &launch->bytes))
+			launch->bytes = 0;
+		*stream = transfer->has_stream ? e->value[1] : 0;
+		return capture_writer_string(c->host.writer, transfer->title, &launch->name);
+	}
+	if (site == SITE_GRAPH || site == SITE_RUNTIME_GRAPH) {
+		launch->kind = LAUNCH_GRAPH;
+		*stream = e->value[1];
+		c->stats.graphs++;
+		return capture_writer_string(c->host.writer, "CUDA graph", &launch->name);
+	}
+	launch->kind = LAUNCH_KERNEL;
+	set_kernel_launch(e, launch, stream);
+	rc = cuda_function(c, p, e->value[0], &function);
+	launch->kernel = function.record;
+	return rc;
+}
+
+static int put_launch(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
+		      const struct accel_event *e)
+{
+	struct record record = {
+		.type = RECORD_LAUNCH,
+		.launch = {
+			.time_ns = e->time_ns,
+			.thread = e->thread,
+			.stack = e->stack,
+		},
+	};
+	struct cuda_queue queue;
+	uint64_t stream = 0;
+	int rc;
+
+	rc = describe_launch(c, p, e, &record.launch, &stream);
+	if (rc == 0)
+		rc = cuda_queue(c, p, thread, stream_of(e, stream), &queue);
+	if (rc < 0)
+		return rc;
+	record.launch.queue = queue.record;
+	record.launch.correlation = c->host.correlation(c->host.data);
+	c->stats.launches++;
+	return capture_writer_put(c->host.writer, &record);
+}
+
+int cuda_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_thread *thread;
+	int rc = cuda_thread(p, e->tid, &thread);
+
+	if (rc < 0)
+		return rc;
+	/* What the runtime's library was asked for, and hands on. */
+	if (thread->is_waiting) {
+		thread->is_waiting = false;
+		p->nesting = NESTING_YES;
+	}
+	return put_launch(c, p, thread, e);
+}
+
+int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_thread *thread;
+	int rc;
+
+	if (p->nesting == NESTING_YES)
+		return 0;
+	rc = cuda_thread(p, e->tid, &thread);
+	if (rc < 0)
+		return rc;
+	if (p->nesting == NESTING_UNKNOWN && !thread->is_waiting) {
+		/* The driver's call, which tells more, may follow. */
+		thread->is_waiting = true;
+		thread->pending = *e;
+		thread->pending.stack = 0;
+		thread->pending.text_size = 0;
+		return 0;
+	}
+	p->nesting = NESTING_NO;
+	if (thread->is_waiting) {
+		thread->is_waiting = false;
+		rc = put_launch(c, p, thread, &thread->pending);
+	}
+	return rc < 0 ? rc : put_launch(c, p, thread, e);
+}
+
+static struct cuda_wait *find_wait(struct cuda_process *p, uint32_t tid)
+{
+	vec_for_each(&p->waits, it)
+		if (it->tid == tid)
+			return it;
+	return NULL;
+}
+
+int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_wait wait = {
+		.tid = e->tid,
+		.thread = e->thread,
+		.stack = e->stack,
+		.time_ns = e->time_ns,
+	};
+	struct cuda_wait *known = find_wait(p, e->tid);
+	struct cuda_thread *thread;
+	struct cuda_queue queue;
+	int rc;
+
+	rc = cuda_thread(p, e->tid, &thread);
+	if (rc < 0)
+		return rc;
+	if (site_value_count(e->site) && strncmp(e->site->symbol, "cuStream", 8) == 0) {
+		rc = cuda_queue(c, p, thread, stream_of(e, e->value[0]), &queue);
+		if (rc < 0)
+			return rc;
+		wait.queue = queue.record;
+		wait.device = queue.device;
+	}
+	rc = capture_writer_string(c->host.writer, e->site->symbol, &wait.name);
+	if (rc < 0)
+		return rc;
+	/* One whose end was lost: a thread waits once at a time. */
+	if (known) {
+		*known = wait;
+		return 0;
+	}
+	return p->waits.len >= CUDA_WAITS_MAX ? 0 : vec_push(&p->waits, wait);
+}
+
+int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_wait *wait = find_wait(p, e->tid);
+	int rc;
+
+	if (!wait)
+		return 0;
+	struct record record = {
+		.type = RECORD_SYNC,
+		.sync = {
+			.time_ns = wait->time_ns,
+			.duration_ns = e->time_ns - wait->time_ns,
+			.thread = wait->thread,
+			.stack = wait->stack,
+			.name = wait->name,
+			.device = wait->device,
+			.queue = wait->queue,
+		},
+	};
+	*wait = *vec_last(&p->waits);
+	p->waits.len--;
+	rc = capture_writer_put(c->host.writer, &record);
+	if (rc != -EINVAL || !record.sync.stack)
+		return rc;
+	/* A very long wait: its stack has been forgotten. */
+	record.sync.stack = 0;
+	return capture_writer_put(c->host.writer, &record);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INFO records of the runtimes: what was collected, what was not, and why. */
+#pragma once
+
+#include "capture/writer.h"
+
+#include <stdint.h>
+
+int accel_info(struct capture_writer *w, const char *key, const char *value);
+/* Nothing is written for 0. */
+int accel_info_number(struct capture_writer *w, const char *key, uint64_t number);

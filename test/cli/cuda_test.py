@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA's launches seen from outside the process, on mocks of its libraries (test/fake): each counted,
+under its caller, by its name."""
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+from collections import Counter
+
+from command import PROGRAM, SOURCE_DIR, run
+from launch_test import Capture, functions
+
+BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
+WORKLOAD = os.path.join(os.environ['WORKLOAD_DIR'], 'cuda_calls')
+FAKE = os.path.join(BUILD, 'fake')
+CUBIN = os.path.join(SOURCE_DIR, 'test/device/fixture/nested-debug-sm_80.cubin')
+COUNT = 200
+
+
+class Cuda(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+        # As where a toolkit is installed, and found by the recorder before the program starts.
+        self.environment = {**os.environ, 'LD_LIBRARY_PATH': FAKE}
+
+    def record(self, *command, **environment):
+        done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '--', WORKLOAD, *command],
+                              capture_output=True, text=True, timeout=200, check=False,
+                              env={**self.environment, **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, Capture(self.data)
+
+    def callers(self, capture, skip=()):
+        """Kernel launches by the workload's own function that made them."""
+        table = [f for f in functions(WORKLOAD) if f[2] not in skip]
+        count = Counter()
+        for launch in capture.launches:
+            found = next((name for module, offset in launch.stack if module == 'cuda_calls'
+                          for start, end, name in table if start <= offset < end), None)
+            count[capture.kernels[launch.number('kernel')], found, launch['grid'],
+                  launch['block']] += 1
+        return count
+
+    def test_driver(self):
+        _, capture = self.record('driver', str(COUNT), CUBIN)
+        self.assertEqual(self.callers(capture), {
+            ('red_kernel', 'launch_red', '7,2,3', '64,4,1'): COUNT,
+            ('_Z11blue_kernelPf', 'launch_blue', '5,1,1', '128,1,1'): COUNT})
+        others = Counter((r['name'], r['kind'], r.number('bytes'))
+                         for r in capture.records['LAUNCH'] if r['kind'] != 'kernel')
+        self.assertEqual(others, {(name, kind, size): COUNT // 10 for name, kind, size in (
+            ('Memcpy HtoD', 'copy', 1024), ('Memcpy DtoH', 'copy', 512), ('Memset', 'fill', 400),
+            ('CUDA graph', 'graph', 0))})
+        self.assertEqual([r['name'] for r in capture.records['SYNC']],
+                         ['cuStreamSynchronize'] * (COUNT // 10))
+        self.assertEqual({r['name'] for r in capture.records['DEVICE']}, {'Fake GPU B'})
+        self.assertEqual(len(capture.records['QUEUE']), 2)
+        # The code as the program gave it, whole.
+        sizes = {r.number('total_bytes') for r in capture.records['CODE_OBJECT']}
+        self.assertEqual(sizes, {os.path.getsize(CUBIN)})
+        self.assertEqual(capture.lost(), [])
+
+    def test_wait(self):
+        """How long the host waited: as long as the mock's device needs for what was asked of it."""
+        work = 20 * 10**6
+        _, capture = self.record('driver', '1', CUBIN, FAKE_CUDA_NS=str(work))
+        wait, = capture.records['SYNC']
+        # Two kernels, a copy and a graph on the stream; the copy from the host and the fill go by
+        # the default stream, and the first of them is waited for in its call.
+        self.assertLessEqual(2.8 * work, wait.number('duration_ns'))
+        launched = next(r for r in capture.records['LAUNCH'] if r.get('name') == 'CUDA graph')
+        self.assertLess(launched.ns('time'), wait.ns('time'))
+
+    def test_runtime(self):
+        """By the runtime's library, which hands on to the driver's, or does not: once each."""
+        for direct in {}, {'FAKE_CUDART_DIRECT': '1'}:
+            _, capture = self.record('runtime', str(COUNT), CUBIN, **direct)
+            count = self.callers(capture)
+            self.assertEqual(sum(count.values()), COUNT, count)
+            self.assertEqual({key[2:] for key in count}, {('9,8,7', '32,2,1')})
+            # Walks end in the libraries until their tables are there: then they are whole.
+            whole = [r for r in capture.launches if len(r.stack) > 4]
+            self.assertTrue(whole)
+            last = max(whole, key=lambda r: r.ns('time'))
+            capture.launches = [r for r in capture.launches if r.ns('time') >= last.ns('time')]
+            self.assertEqual({key[:2] for key in self.callers(capture)},
+                             {('_Z5scalePfi', '__device_stub__Z5scalePfi')})
+
+    def attached(self, how, **environment):
+        """The capture of a program whose functions were known before the recording."""
+        if os.path.exists(self.data):
+            os.unlink(self.data)
+        with subprocess.Popen([WORKLOAD, how, str(COUNT), CUBIN, 'wait'],
+                              env={**self.environment, **environment}, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as target:
+            self.assertEqual(target.stdout.readline(), 'ready\n')
+            with subprocess.Popen([PROGRAM, 'record', '-q', '-o', self.data, '-p', str(target.pid)],
+                                  stdin=subprocess.DEVNULL) as recorder:
+                # The file takes its name when the recording has started.
+                while not os.path.exists(self.data) and recorder.poll() is None:
+                    time.sleep(0.05)
+                target.stdin.write('go\n')
+                target.stdin.close()
+                self.assertEqual(recorder.wait(timeout=60), 0)
+        return Capture(self.data)
+
+    def test_attached(self):
+        """Launches have callers, but no names."""
+        count = Counter()
+        for (kernel, function, *_), number in self.callers(self.attached('driver')).items():
+            count[kernel, function] += number
+        self.assertEqual(count, {('', 'launch_red'): COUNT, ('', 'launch_blue'): COUNT})
+        self.assertIn('[unknown kernel]', run('report', '-i', self.data).stdout)
+
+    def test_names_of_stubs(self):
+        """A kernel is called like the host's function that launches it."""
+        for direct in {}, {'FAKE_CUDART_DIRECT': '1'}:
+            capture = self.attached('runtime', **direct)
+            self.assertEqual(set(capture.kernels.values()), {''})
+            kernels = run('report', '-i', self.data, '--view', 'kernels', '--csv').stdout
+            self.assertRegex(kernels, r'(?m)^scale,', kernels)
+
+    def test_what_it_counts(self):
+        """Without device time it says so, in the report and in the picture's title."""
+        self.record('driver', str(COUNT), CUBIN)
+        report = run('report', '-i', self.data).stdout
+        self.assertRegex(report, r'no device-time')
+        svg = run('flamegraph', '-i', self.data).stdout
+        self.assertIn('launches, not time', svg)
+
+
+if __name__ == '__main__':
+    unittest.main()

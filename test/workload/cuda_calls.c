@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_calls driver|runtime COUNT CUBIN [wait]
+ *
+ * A program that uses CUDA: COUNT launches each from two functions, with copies and waits between
+ * them, by the driver's interface, with modules, libraries and kernels; or COUNT of a kernel by the
+ * runtime's. With "wait" it says "ready" when its functions are known, and waits for a line on its
+ * input before it launches. Lines for programs to read:
+ *
+ *	launch_red 100 launch_blue 100
+ */
+#include "../fake/cuda.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The runtime's interface, as nvcc's code calls it. */
+typedef struct {
+	unsigned int x, y, z;
+} dim3;
+void __cudaRegisterFunction(void **handle, const char *stub, char *device_function,
+			    const char *name, int thread_limit, void *tid, void *bid, void *block,
+			    void *grid, int *size);
+int cudaLaunchKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+		     CUstream stream);
+
+static void check(int rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "cuda_calls: %s: error %d\n", what, rc);
+	exit(1);
+}
+
+static CUfunction red, blue;
+static CUstream stream;
+
+__attribute__((noinline)) static void launch_red(void)
+{
+	check(cuLaunchKernel(red, 7, 2, 3, 64, 4, 1, 0, stream, NULL, NULL), "launch_red");
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void launch_blue(void)
+{
+	CUlaunchConfig config = { 5, 1, 1, 128, 1, 1, 0, stream, NULL, 0 };
+
+	check(cuLaunchKernelEx(&config, blue, NULL, NULL), "launch_blue");
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void wait_here(void)
+{
+	check(cuStreamSynchronize(stream), "wait");
+	__asm__ volatile("");
+}
+
+/* What nvcc makes of a kernel for the host. */
+__attribute__((noinline)) void __device_stub__Z5scalePfi(void)
+{
+	dim3 grid = { 9, 8, 7 }, block = { 32, 2, 1 };
+
+	check(cudaLaunchKernel((const void *)__device_stub__Z5scalePfi, grid, block, NULL, 0,
+			       stream),
+	      "scale");
+	__asm__ volatile("");
+}
+
+static void *read_file(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	void *bytes;
+	long size;
+
+	if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0) {
+		perror(path);
+		exit(1);
+	}
+	rewind(file);
+	bytes = malloc((size_t)size);
+	if (!bytes || fread(bytes, 1, (size_t)size, file) != (size_t)size)
+		exit(1);
+	fclose(file);
+	return bytes;
+}
+
+static void look_up(const void *image)
+{
+	CUfunction none;
+	CUmodule module, gone;
+	CUlibrary library;
+	CUkernel kernel;
+
+	check(cuModuleLoadData(&gone, image), "module");
+	check(cuModuleGetFunction(&red, gone, "gone"), "gone");
+	check(cuModuleUnload(gone), "unload");
+	check(cuModuleLoadData(&module, image), "module");
+	check(cuModuleGetFunction(&red, module, "red_kernel"), "red");
+	if (cuModuleGetFunction(&none, module, "no_such_kernel") != CUDA_ERROR_NOT_FOUND)
+		exit(1);
+	check(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0), "library");
+	check(cuLibraryGetKernel(&kernel, library, "_Z11blue_kernelPf"), "blue");
+	check(cuKernelGetFunction(&blue, kernel), "blue");
+}
+
+static void start_device(void)
+{
+	CUcontext context;
+	CUdevice device;
+	char name[64];
+
+	check(cuInit(0), "init");
+	check(cuDeviceGet(&device, 1), "device");
+	check(cuDeviceGetName(name, sizeof(name), device), "name");
+	check(cuDevicePrimaryCtxRetain(&context, device), "context");
+	check(cuCtxSetCurrent(context), "context");
+	check(cuStreamCreate(&stream, 0), "stream");
+}
+
+static void run_driver(int count)
+{
+	static char buffer[4096];
+	CUdeviceptr memory;
+
+	check(cuMemAlloc_v2(&memory, sizeof(buffer)), "memory");
+	for (int i = 0; i < count; i++) {
+		launch_red();
+		launch_blue();
+		if (i % 10 == 0) {
+			check(cuMemcpyHtoD_v2(memory, buffer, 1024), "copy");
+			check(cuMemcpyDtoHAsync_v2(buffer, memory, 512, stream), "copy back");
+			check(cuMemsetD32_v2(memory, 0, 100), "fill");
+			check(cuGraphLaunch(NULL, stream), "graph");
+			wait_here();
+		}
+	}
+	printf("launch_red %d launch_blue %d\n", count, count);
+}
+
+static void register_stub(void)
+{
+	static void *handle[1];
+
+	__cudaRegisterFunction(handle, (const char *)__device_stub__Z5scalePfi, NULL, "_Z5scalePfi",
+			       -1, NULL, NULL, NULL, NULL, NULL);
+}
+
+static void run_runtime(int count)
+{
+	/* Slow enough for whoever watches to find out how to walk these libraries. */
+	for (int i = 0; i < count; i++) {
+		__device_stub__Z5scalePfi();
+		usleep(2000);
+	}
+	printf("launch_stub %d\n", count);
+}
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 0;
+	bool by_runtime = argc > 1 && strcmp(argv[1], "runtime") == 0;
+	char line[8];
+
+	if (count < 1 || argc < 4 || (!by_runtime && strcmp(argv[1], "driver") != 0)) {
+		fprintf(stderr, "usage: cuda_calls driver|runtime COUNT CUBIN [wait]\n");
+		return 2;
+	}
+	start_device();
+	if (by_runtime)
+		register_stub();
+	else
+		look_up(read_file(argv[3]));
+	if (argc > 4) {
+		puts("ready");
+		fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			return 1;
+	}
+	if (by_runtime)
+		run_runtime(count);
+	else
+		run_driver(count);
+	return 0;
+}
