@@ -6,6 +6,7 @@
 #include "analyze/filter.h"
 #include "analyze/host_time.h"
 #include "analyze/paths.h"
+#include "analyze/sort.h"
 #include "analyze/syncs.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -22,6 +23,9 @@ struct build {
 	struct syncs syncs;
 	bool has_syncs;
 	bool has_stalls; /* one metric for each stall reason is wanted */
+	/* Of (thread, stack) groups, made for the first metric that needs them: process by process,
+	 * so that the way of one stack is near that of the one before; and their nodes, + 1. */
+	uint32_t *group_order, *group_nodes;
 };
 
 /* A metric: whether the capture has data for it, and how its values get into the tree. */
@@ -421,18 +425,54 @@ static uint64_t sample_ns(const struct build *b, const struct sample *s)
 	return ns / hz;
 }
 
+static int groups_order(struct build *b)
+{
+	const struct analysis *a = b->a;
+	size_t n = a->sample_groups.len;
+	if (b->group_order)
+		return 0;
+	CLEANUP_FREE uint64_t *keys = malloc((n + 1) * sizeof(*keys));
+	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
+	b->group_nodes = calloc(n + 1, sizeof(*b->group_nodes));
+	if (!keys || !order || !b->group_nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct sample_group *g = &a->sample_groups.data[i];
+		keys[i] = hash_pair(a->threads.data[g->thread].process, g->stack);
+		order[i] = (uint32_t)i;
+	}
+	if (sort_by_key(keys, order, n) < 0)
+		return -ENOMEM;
+	b->group_order = TAKE(order);
+	return 0;
+}
+
+static int group_node(struct build *b, uint32_t group, uint32_t *ret)
+{
+	const struct sample_group *g = &b->a->sample_groups.data[group];
+	if (!b->group_nodes[group]) {
+		uint32_t process = b->a->threads.data[g->thread].process;
+		if (paths_stack(b->paths, process, g->stack, ret) < 0)
+			return -ENOMEM;
+		b->group_nodes[group] = *ret + 1;
+	}
+	*ret = b->group_nodes[group] - 1;
+	return 0;
+}
+
 /* Put the sum of each (thread, stack) on its node. */
 static int build_sums(struct build *b, const uint64_t *sums)
 {
 	const struct analysis *a = b->a;
+	if (groups_order(b) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < a->sample_groups.len; i++) {
-		const struct sample_group *g = &a->sample_groups.data[i];
-		uint32_t node;
-		if (!sums[i] || !b->f->thread_passes[g->thread])
+		uint32_t group = b->group_order[i], node;
+		if (!sums[group] || !b->f->thread_passes[a->sample_groups.data[group].thread])
 			continue;
-		if (paths_stack(b->paths, a->threads.data[g->thread].process, g->stack, &node) < 0)
+		if (group_node(b, group, &node) < 0)
 			return -ENOMEM;
-		build_add(b, node, sums[i]);
+		build_add(b, node, sums[group]);
 	}
 	return 0;
 }
@@ -670,6 +710,8 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 	};
 	rc = build_all(&b);
 	syncs_release(&b.syncs);
+	free(b.group_order);
+	free(b.group_nodes);
 	filter_release(&f);
 	if (rc < 0 || (!opt->full && build_fold(&p) < 0))
 		return err_set(err, -ENOMEM, "cannot build the profile");
