@@ -59,6 +59,7 @@ static const struct view_ops views[] = {
 	{ "shapes", view_shapes, { NULL }, false },
 	{ "roofline", view_roofline, { NULL }, false },
 	{ "steps", view_steps, { NULL }, false },
+	{ "phases", view_phases, { NULL }, false },
 	{ "ranks", view_ranks, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
 	{ "processes", view_processes, { NULL }, false },
@@ -92,7 +93,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Show one table: kernels, code, functions, tree, ops, modules, shapes, roofline, "
-	  "steps, ranks, syncs, "
+	  "steps, phases, ranks, syncs, "
 	  "lines, instructions, stalls, "
 	  "processes, where, idle-host or quality",
 	  0 },

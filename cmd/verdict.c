@@ -128,7 +128,7 @@ static void add_first_line(struct strbuf *out, const struct analysis_summary *s)
 		add_name(out, s->step_name);
 	} else if (s->is_window_of_steps) {
 		strbuf_puts(out, " of ");
-		add_plural(out, s->steps, "step");
+		add_plural(out, s->steps, s->warmup_steps ? "steady step" : "step");
 	}
 	strbuf_puts(out, ": ");
 	add_part_of(out, busy, window);
@@ -406,6 +406,13 @@ static void trust_window(struct trust *t, const struct analysis_summary *s, stru
 	trust_add(t, text);
 
 	strbuf_reset(text);
+	if (s->warmup_steps) {
+		add_plural(text, s->warmup_steps, "warm-up step");
+		strbuf_puts(text, " left out");
+	}
+	trust_add(t, text);
+
+	strbuf_reset(text);
 	if (s->is_window_of_steps && s->steps == 1)
 		strbuf_puts(text, "1 step, no spread");
 	trust_add(t, text);
@@ -523,6 +530,8 @@ void verdict_json(struct json *j, const struct analysis_summary *s)
 	json_text(j, s->source);
 	json_key(j, "steps");
 	json_number(j, s->is_window_of_steps ? s->steps : 0);
+	json_key(j, "warmup_steps");
+	json_number(j, s->warmup_steps);
 	json_key(j, "devices");
 	json_array(j);
 	for (size_t i = 0; i < s->device_count; i++) {

@@ -49,6 +49,9 @@ int view_roofline(struct sheet *t, const struct view *v, struct err *err);
 int view_steps(struct sheet *t, const struct view *v, struct err *err);
 int view_syncs(struct sheet *t, const struct view *v, struct err *err);
 
+/* What the program is at: importing, compiling, warming up, steadily at work. */
+int view_phases(struct sheet *t, const struct view *v, struct err *err);
+
 /* Ranks of one job, and what they do together: who waits, and for whom. */
 int view_ranks(struct sheet *t, const struct view *v, struct err *err);
 

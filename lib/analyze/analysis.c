@@ -115,6 +115,7 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->syncs);
 	vec_release(&a->marks);
 	vec_release(&a->steps);
+	vec_release(&a->phase_marks);
 	vec_release(&a->repeats);
 	vec_release(&a->counters);
 	vec_release(&a->lost);

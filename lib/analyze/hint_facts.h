@@ -4,15 +4,8 @@
 
 #include "analyze/filter.h"
 #include "analyze/hints.h"
+#include "analyze/topic.h"
 #include "profile/profile.h"
-
-enum topic {
-	TOPIC_LOADER,
-	TOPIC_COMPILE,
-	TOPIC_ALLOCATE,
-	TOPIC_LOCK,
-	TOPIC_COUNT
-};
 
 struct facts {
 	struct analysis *a;
@@ -41,10 +34,8 @@ static inline bool facts_is_own(const struct frame *f)
 	       (f->class == FRAME_CLASS_OWN || f->class == FRAME_CLASS_MODEL);
 }
 
-/* hint_topic.c: TOPIC_COUNT: none of them. */
-enum topic facts_topic(const char *name, const char *file);
-/* At how many moments between launches each came up. 0 or -ENOMEM, also below. */
-int facts_moments(struct facts *x, uint64_t ret[TOPIC_COUNT]);
+/* hint_moments.c: at how many moments between launches each came up. 0 or -ENOMEM, also below. */
+int facts_moments(struct facts *x, uint64_t ret[TOPIC_HINT_COUNT]);
 int facts_syncs(struct facts *x);
 
 /* hint_host.c, hint_device.c, hint_queues.c, hint_ranks.c. */

@@ -49,7 +49,7 @@ static void costs_release(struct costs *c)
 
 struct host_costs {
 	struct costs functions;
-	struct costs topics[TOPIC_COUNT];
+	struct costs topics[TOPIC_HINT_COUNT];
 };
 
 static enum topic frame_topic(const struct facts *x, uint32_t node)
@@ -85,7 +85,7 @@ static int add_moment(struct facts *x, struct host_costs *c, uint32_t node, uint
 	for (uint32_t n = node; n != PROFILE_NONE; n = profile_node(x->p, n).parent) {
 		struct frame f = facts_frame(x, n);
 		enum topic topic = frame_topic(x, n);
-		if (f.class == FRAME_CLASS_OWN || topic == TOPIC_COUNT)
+		if (f.class == FRAME_CLASS_OWN || topic >= TOPIC_HINT_COUNT)
 			continue;
 		return cost_add(&c->topics[topic], n, n, ns);
 	}
@@ -166,7 +166,7 @@ static uint8_t *topics_of(const struct profile *p)
 	uint8_t *topics = malloc(profile_frame_count(p) + 1);
 	for (uint32_t i = 0; topics && i < profile_frame_count(p); i++) {
 		struct frame f = profile_frame_get(p, i);
-		topics[i] = (uint8_t)facts_topic(f.name, f.file);
+		topics[i] = (uint8_t)topic_of(f.name, f.file);
 	}
 	return topics;
 }
@@ -198,7 +198,7 @@ int facts_host(struct facts *x)
 	take_topic(x, &c.topics[TOPIC_COMPILE], &o->compile);
 	take_topic(x, &c.topics[TOPIC_ALLOCATE], &o->allocate);
 	take_topic(x, &c.topics[TOPIC_LOCK], &o->lock);
-	uint64_t moments[TOPIC_COUNT] = { 0 };
+	uint64_t moments[TOPIC_HINT_COUNT] = { 0 };
 	if (!rc && (o->compile.ns || o->allocate.ns))
 		rc = facts_moments(x, moments);
 	o->compile.count = moments[TOPIC_COMPILE];
@@ -206,7 +206,7 @@ int facts_host(struct facts *x)
 	rc = rc ? rc : facts_syncs(x);
 	x->topics = NULL;
 	costs_release(&c.functions);
-	for (int i = 0; i < TOPIC_COUNT; i++)
+	for (int i = 0; i < TOPIC_HINT_COUNT; i++)
 		costs_release(&c.topics[i]);
 	return rc;
 }

@@ -10,6 +10,9 @@
 /* By begin; borrowed from @a. 0 or -ENOMEM. */
 int steps_of(struct analysis *a, const struct step **ret, size_t *ret_count);
 
+/* Finds the leading steps of each process that are a warm-up, where that matters. 0 or -ENOMEM. */
+int steps_warm_up(struct step *steps, size_t count);
+
 /* What a step is asked for by: its iteration, else its place counted from 1. */
 static inline uint64_t step_number(const struct step *steps, size_t i)
 {

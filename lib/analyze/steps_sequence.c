@@ -161,6 +161,7 @@ int steps_of(struct analysis *a, const struct step **ret, size_t *ret_count)
 {
 	if (!a->steps.len && !a->has_repeats && a->has_timeline) {
 		int rc = repeats_find(a);
+		rc = rc ? rc : steps_warm_up(a->repeats.data, a->repeats.len);
 		if (rc < 0)
 			return rc;
 		a->has_repeats = true;

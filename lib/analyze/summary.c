@@ -68,7 +68,7 @@ static void sum_steps(struct summing *x, uint32_t device, const struct window *w
 {
 	uint32_t process = x->a->devices.data[device].process;
 	const struct step *steps;
-	size_t count, inside = 0;
+	size_t count, inside = 0, warmup = 0;
 
 	if (w->source != WINDOW_STEPS)
 		return;
@@ -76,13 +76,16 @@ static void sum_steps(struct summing *x, uint32_t device, const struct window *w
 	if (steps_of(x->a, &steps, &count) < 0)
 		return;
 	for (const struct step *s = steps; s < steps + count; s++) {
-		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns ||
-		    (process && s->process && s->process != process))
+		if (process && s->process && s->process != process)
+			continue;
+		warmup += s->is_warmup && s->end_ns <= w->begin_ns && !x->f->has_time;
+		if (s->begin_ns < w->begin_ns || s->end_ns > w->end_ns)
 			continue;
 		inside++;
 		x->s->step_name = analysis_text(x->a, s->text);
 	}
 	x->s->steps = inside > x->s->steps ? inside : x->s->steps;
+	x->s->warmup_steps = warmup > x->s->warmup_steps ? warmup : x->s->warmup_steps;
 }
 
 static int sum_devices(struct summing *x)

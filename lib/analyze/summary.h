@@ -44,7 +44,8 @@ struct analysis_summary {
 	struct device_summary all; /* their sum */
 
 	bool is_window_of_steps;
-	uint64_t steps; /* in the windows; of the one there is, its name */
+	uint64_t steps;        /* in the windows; of the one there is, its name */
+	uint64_t warmup_steps; /* that were left out, before these */
 	const char *step_name;
 
 	uint64_t cpu_samples;                     /* of host code */

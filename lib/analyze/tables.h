@@ -8,6 +8,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/idmap.h"
+#include "analyze/phases.h"
 #include "base/hash.h"
 #include "base/pairtab.h"
 #include "base/strbuf.h"
@@ -209,6 +210,13 @@ struct step {
 	uint64_t begin_ns, end_ns;
 	uint64_t iteration; /* + 1; 0: not known */
 	uint32_t process, text;
+	bool is_warmup; /* one of the first, and far longer than those after it */
+};
+
+struct phase_mark {
+	uint64_t begin_ns, end_ns;
+	uint32_t process;
+	enum phase phase;
 };
 
 struct lost {
@@ -275,6 +283,8 @@ struct analysis {
 	VEC(struct sync) syncs;
 	VEC(struct mark) marks;
 	VEC(struct step) steps; /* by begin */
+	/* What marks say in so many words: "warm-up", "compile". */
+	VEC(struct phase_mark) phase_marks;
 	/* Where marks tell of none: the kernel sequence that repeats; see steps.h. */
 	VEC(struct step) repeats;
 	bool has_repeats;

@@ -3,13 +3,14 @@
 
 #include <errno.h>
 
-/* The steps of these processes; those of nobody known belong to all. False: there are none. */
+/* The steps of these processes but those of a warm-up; those of nobody known belong to all. False:
+ * there are none. */
 static bool window_steps(const struct analysis *a, const bool *is_launching, struct window *ret)
 {
 	bool any = false;
 
 	vec_for_each(&a->steps, s) {
-		if (s->process && !is_launching[s->process])
+		if (s->is_warmup || (s->process && !is_launching[s->process]))
 			continue;
 		if (!any || s->begin_ns < ret->begin_ns)
 			ret->begin_ns = s->begin_ns;

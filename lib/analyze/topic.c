@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What host code is about, by the names of functions and files. */
-#include "analyze/hint_facts.h"
+#include "analyze/topic.h"
 
 #include <errno.h>
 
@@ -34,9 +34,19 @@ static const struct word {
 	{ TOPIC_LOCK, false, "__lll_lock_wait" },
 	{ TOPIC_LOCK, false, "take_gil" },
 	{ TOPIC_LOCK, false, "'acquire' of '_thread." },
+	{ TOPIC_IMPORT, true, "importlib" },
+	{ TOPIC_IMPORT, false, "_find_and_load" },
+	{ TOPIC_IMPORT, false, "PyImport_Import" },
+	{ TOPIC_IMPORT, false, "dlopen" },
+	{ TOPIC_LOAD, true, "torch/serialization.py" },
+	{ TOPIC_LOAD, true, "safetensors/" },
+	{ TOPIC_LOAD, false, "load_state_dict" },
+	{ TOPIC_LOAD, false, "from_pretrained" },
+	{ TOPIC_LOAD, false, "load_weights" },
+	{ TOPIC_LOAD, false, "load_checkpoint" },
 };
 
-enum topic facts_topic(const char *name, const char *file)
+enum topic topic_of(const char *name, const char *file)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *in = words[i].is_file ? file : name;
@@ -46,32 +56,23 @@ enum topic facts_topic(const char *name, const char *file)
 	return TOPIC_COUNT;
 }
 
-/* ---- how often: once is a warm-up, again and again is not ---- */
-
-static int compare_times(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static enum topic ref_topic(struct analysis *a, const struct frame_ref *ref)
 {
 	const struct object *o = &a->objects.data[ref->object];
 	struct symbol_frames symbols;
 	if (o->kind != OBJECT_ELF && o->kind != OBJECT_ANON)
-		return facts_topic(analysis_text(a, o->name), analysis_text(a, o->path));
+		return topic_of(analysis_text(a, o->name), analysis_text(a, o->path));
 	if (analysis_symbolize(a, ref->object, ref->offset, &symbols) < 0)
 		return TOPIC_COUNT;
 	for (size_t i = 0; i < symbols.count; i++) {
-		enum topic topic = facts_topic(symbols.frames[i].name, symbols.frames[i].file);
+		enum topic topic = topic_of(symbols.frames[i].name, symbols.frames[i].file);
 		if (topic != TOPIC_COUNT)
 			return topic;
 	}
 	return TOPIC_COUNT;
 }
 
-/* Which topics each stack is about, as a bit set; malloc'ed, NULL: no memory. */
-static uint8_t *stack_topics(struct analysis *a)
+uint8_t *topics_of_stacks(struct analysis *a)
 {
 	uint32_t node_count = pairtab_count(&a->stack_nodes);
 	uint32_t frame_count = strtab_count(&a->frame_blobs);
@@ -95,40 +96,4 @@ static uint8_t *stack_topics(struct analysis *a)
 	for (size_t i = 0; i < a->stacks.len; i++)
 		sets[i] = nodes[a->stacks.data[i].leaf];
 	return TAKE(sets);
-}
-
-int facts_moments(struct facts *x, uint64_t ret[TOPIC_COUNT])
-{
-	struct analysis *a = x->a;
-	struct hash moments = { 0 };
-	CLEANUP_FREE uint8_t *sets = stack_topics(a);
-	CLEANUP_FREE uint64_t *times = malloc((a->launches.len + 1) * sizeof(*times));
-	int rc = sets && times ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !rc && i < a->launches.len; i++)
-		times[i] = a->launches.data[i].time_ns;
-	if (!rc)
-		qsort(times, a->launches.len, sizeof(*times), compare_times);
-	for (size_t i = 0; !rc && i < a->samples.len; i++) {
-		const struct sample *s = &a->samples.data[i];
-		uint8_t set = sets[a->sample_groups.data[s->group].stack];
-		if (!set || !filter_time(x->f, s->time_ns))
-			continue;
-		size_t low = 0, high = a->launches.len;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-			if (times[mid] <= s->time_ns)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		const uint64_t *known = hash_get(&moments, low);
-		rc = hash_set(&moments, low, (known ? *known : 0) | set);
-	}
-	hash_for_each(&moments, it) {
-		for (int t = 0; t < TOPIC_COUNT; t++)
-			ret[t] += it->value >> t & 1;
-	}
-	hash_release(&moments);
-	return rc;
 }
