@@ -6,6 +6,7 @@
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "cmd/cmd.h"
+#include "cmd/merged.h"
 #include "cmd/tell.h"
 #include "import/import.h"
 
@@ -103,19 +104,39 @@ static int open_foreign(struct input *in, const char *const *paths, size_t count
 	return rc;
 }
 
-/* Several are ranks of one job; what has been recorded is joined by a command of its own. */
-static int check_foreign(const char *const *paths, size_t count, struct err *err)
+/* What has been recorded, maybe among traces, in memory as one capture. */
+static int open_merged(struct input *in, const char *const *paths, size_t count, struct err *err)
 {
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	CLEANUP_CLOSE int fd = memfd_create("accel-prof.merged", MFD_CLOEXEC);
+	const struct merged_options opt = { .numbers_ranks = true, .frames = "rank,host" };
+	if (fd < 0)
+		return err_set(err, -errno, "cannot merge '%s' and others", in->path);
+
+	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, err);
+	rc = rc ? rc : merged_write(w, paths, count, &opt, &in->status, err);
+	if (rc < 0)
+		return rc;
+	rc = capture_writer_flush(w);
+	if (rc < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, rc < 0 ? rc : -errno, "cannot merge '%s' and others", in->path);
+	rc = capture_reader_open_fd(&in->reader, fd, in->path, err);
+	if (rc == 0)
+		in->fd = TAKE_FD(fd);
+	return rc;
+}
+
+static int open_several(struct input *in, const char *const *paths, size_t count, struct err *err)
+{
+	bool is_all_foreign = true;
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(paths[i], "-") && access(paths[i], F_OK) < 0)
 			return err_set(err, -errno, "cannot open '%s'", paths[i]);
-		if (!is_foreign(paths[i]))
-			return err_set(err, -EINVAL,
-				       "'%s' is a capture: only traces can be read together; join "
-				       "captures with 'accel-prof merge'",
-				       paths[i]);
+		is_all_foreign &= is_foreign(paths[i]);
 	}
-	return 0;
+	/* An import makes one capture out of many by itself. */
+	return is_all_foreign ? open_foreign(in, paths, count, err)
+			      : open_merged(in, paths, count, err);
 }
 
 int input_open_ranks(struct input **ret, const char *const *paths, size_t count, struct err *err)
@@ -126,12 +147,9 @@ int input_open_ranks(struct input **ret, const char *const *paths, size_t count,
 	in->path = count ? paths[0] : INPUT_DEFAULT;
 	in->fd = -1;
 
-	int rc = count > 1 ? check_foreign(paths, count, err) : 0;
-	if (rc < 0)
-		return rc;
-	rc = count > 1 || is_foreign(in->path)
-		     ? open_foreign(in, count ? paths : &in->path, count ? count : 1, err)
-		     : capture_reader_open(&in->reader, in->path, err);
+	int rc = count > 1              ? open_several(in, paths, count, err)
+		 : is_foreign(in->path) ? open_foreign(in, &in->path, 1, err)
+					: capture_reader_open(&in->reader, in->path, err);
 	if (rc == -ENOENT && !count)
 		return err_set(err, -EINVAL,
 			       "no '%s' here; make one with 'accel-prof record', or name a file",
@@ -159,6 +177,7 @@ int input_close(struct input *in, int status)
 		tell("%s", damage.text);
 		status = status == CMD_OK ? CMD_FAILED : status;
 	}
+	status = status == CMD_OK ? in->status : status;
 	capture_reader_free(in->reader);
 	if (in->fd >= 0)
 		close(in->fd);

@@ -19,7 +19,8 @@ struct capture_reader;
 struct input {
 	struct capture_reader *reader;
 	const char *path; /* as given, for messages; borrowed */
-	int fd;           /* of what was imported, else -1 */
+	int fd;           /* of what was imported or merged, else -1 */
+	int status;       /* CMD_FAILED: one of several was damaged, which has been told */
 };
 
 /* "accel-prof.data": what commands read without -i. */
@@ -30,7 +31,7 @@ bool input_can_be_read_twice(const char *path);
 
 /* @path NULL: INPUT_DEFAULT. */
 int input_open(struct input **ret, const char *path, struct err *err);
-/* Traces of several ranks of one job as one; none: INPUT_DEFAULT. */
+/* Captures and traces of several ranks of one job as one; none: INPUT_DEFAULT. */
 int input_open_ranks(struct input **ret, const char *const *paths, size_t count, struct err *err);
 /*
  * Says on stderr what was damaged or missing in what has been read, in one sentence. Returns the

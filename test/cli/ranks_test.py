@@ -105,15 +105,25 @@ class Ranks(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, ''))
         self.assertIn("nothing to show in view 'ranks'", done.stderr)
 
-    def test_captures_are_merged(self):
-        paths = self.write(rank_trace(0, 0))
-        capture = os.path.join(self.folder, 'a.data')
-        run('import', paths[0], '-o', capture, '-q')
-        done = run('report', paths[0], capture)
+    def test_captures(self):
+        """Captures, and a capture beside a trace, are the same two ranks."""
+        paths = self.write(rank_trace(0, 0, 1500), rank_trace(1, 1500))
+        captures = [path + '.data' for path in paths]
+        for path, capture in zip(paths, captures):
+            self.assertEqual(run('import', path, '-o', capture, '-q').returncode, 0)
+        expected = self.rows(*paths)
+        self.assertEqual(expected[1]['cost_ns'], 15000000)
+        for way in (captures, [paths[0], captures[1]]):
+            rows = self.rows(*way)
+            self.assertEqual(rows, expected)
+        merged = os.path.join(self.folder, 'merged.data')
+        self.assertEqual(run('merge', *captures, '-q', '-o', merged).returncode, 0)
+        self.assertEqual(self.rows(merged), expected)
+
+    def test_missing(self):
+        path = self.write(rank_trace(0, 0))[0]
+        done = run('report', path, os.path.join(self.folder, 'none.json'))
         self.assertEqual((done.returncode, done.stdout), (1, ''))
-        self.assertIn(f"'{capture}' is a capture", done.stderr)
-        done = run('report', paths[0], os.path.join(self.folder, 'none.json'))
-        self.assertEqual(done.returncode, 1)
         self.assertIn("cannot open", done.stderr)
 
 
