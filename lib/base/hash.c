@@ -7,19 +7,13 @@
 
 enum {
 	SLOT_FREE,
-	SLOT_TAKEN,
-	SLOT_DELETED
+	SLOT_DELETED,
+	SLOT_TAKEN, /* or more: a key is looked at only where bits of its hash are the same */
 };
 
-/* The finalizer of MurmurHash3 (public domain): every input bit reaches every output bit. */
-uint64_t hash_u64(uint64_t key)
+static uint8_t slot_tag(uint64_t hash)
 {
-	key ^= key >> 33;
-	key *= 0xff51afd7ed558ccdULL;
-	key ^= key >> 33;
-	key *= 0xc4ceb9fe1a85ec53ULL;
-	key ^= key >> 33;
-	return key;
+	return (uint8_t)(hash >> 56 | SLOT_TAKEN);
 }
 
 /* Eight bytes a step; not for hostile keys that could be chosen to collide on purpose at scale:
@@ -54,13 +48,15 @@ void hash_release(struct hash *h)
 static size_t hash_probe(const struct hash *h, uint64_t key)
 {
 	size_t mask = h->cap - 1;
-	size_t i = hash_u64(key) & mask;
+	uint64_t hash = hash_u64(key);
+	uint8_t tag = slot_tag(hash);
+	size_t i = hash & mask;
 	size_t reuse = SIZE_MAX;
 
 	for (;; i = (i + 1) & mask) {
 		if (h->used[i] == SLOT_FREE)
 			return reuse != SIZE_MAX ? reuse : i;
-		if (h->used[i] == SLOT_TAKEN && h->slots[i].key == key)
+		if (h->used[i] == tag && h->slots[i].key == key)
 			return i;
 		if (h->used[i] == SLOT_DELETED && reuse == SIZE_MAX)
 			reuse = i;
@@ -70,7 +66,7 @@ static size_t hash_probe(const struct hash *h, uint64_t key)
 static int hash_resize(struct hash *h, size_t cap)
 {
 	struct hash fresh = {
-		.slots = calloc(cap, sizeof(*fresh.slots)),
+		.slots = malloc(cap * sizeof(*fresh.slots)),
 		.used = calloc(cap, 1),
 		.cap = cap,
 		.len = h->len,
@@ -83,7 +79,7 @@ static int hash_resize(struct hash *h, size_t cap)
 	hash_for_each(h, it) {
 		size_t i = hash_probe(&fresh, it->key);
 		fresh.slots[i] = *it;
-		fresh.used[i] = SLOT_TAKEN;
+		fresh.used[i] = slot_tag(hash_u64(it->key));
 	}
 	hash_release(h);
 	*h = fresh;
@@ -95,7 +91,7 @@ uint64_t *hash_get(const struct hash *h, uint64_t key)
 	if (!h->cap)
 		return NULL;
 	size_t i = hash_probe(h, key);
-	return h->used[i] == SLOT_TAKEN ? &h->slots[i].value : NULL;
+	return h->used[i] >= SLOT_TAKEN ? &h->slots[i].value : NULL;
 }
 
 int hash_set(struct hash *h, uint64_t key, uint64_t value)
@@ -110,10 +106,10 @@ int hash_set(struct hash *h, uint64_t key, uint64_t value)
 	}
 
 	size_t i = hash_probe(h, key);
-	if (h->used[i] != SLOT_TAKEN) {
+	if (h->used[i] < SLOT_TAKEN) {
 		if (h->used[i] == SLOT_DELETED)
 			h->tombs--;
-		h->used[i] = SLOT_TAKEN;
+		h->used[i] = slot_tag(hash_u64(key));
 		h->slots[i].key = key;
 		h->len++;
 	}
@@ -126,7 +122,7 @@ bool hash_remove(struct hash *h, uint64_t key)
 	if (!h->cap)
 		return false;
 	size_t i = hash_probe(h, key);
-	if (h->used[i] != SLOT_TAKEN)
+	if (h->used[i] < SLOT_TAKEN)
 		return false;
 	h->used[i] = SLOT_DELETED;
 	h->len--;
@@ -137,7 +133,7 @@ bool hash_remove(struct hash *h, uint64_t key)
 struct hash_slot *hash_next(const struct hash *h, size_t i)
 {
 	for (; i < h->cap; i++) {
-		if (h->used[i] == SLOT_TAKEN)
+		if (h->used[i] >= SLOT_TAKEN)
 			return &h->slots[i];
 	}
 	return NULL;

@@ -16,11 +16,20 @@ struct hash_slot {
 /* All-zero is an empty table. */
 struct hash {
 	struct hash_slot *slots;
-	uint8_t *used; /* one byte a slot: 0 free, 1 taken, 2 deleted */
+	uint8_t *used; /* one byte a slot: 0 free, 1 deleted, else taken, and bits of the hash */
 	size_t cap, len, tombs;
 };
 
-uint64_t hash_u64(uint64_t key);
+/* The finalizer of MurmurHash3 (public domain): every input bit reaches every output bit. */
+static inline uint64_t hash_u64(uint64_t key)
+{
+	key ^= key >> 33;
+	key *= 0xff51afd7ed558ccdULL;
+	key ^= key >> 33;
+	key *= 0xc4ceb9fe1a85ec53ULL;
+	key ^= key >> 33;
+	return key;
+}
 uint64_t hash_bytes(const void *data, size_t size);
 
 /* A pair of 32-bit keys as one key. */

@@ -13,29 +13,20 @@ void strtab_release(struct strtab *t)
 	arena_release(&t->arena);
 	vec_release(&t->strings);
 	vec_release(&t->hashes);
-	free(t->slots);
-	*t = (struct strtab){ 0 };
+	slots_release(&t->slots);
 }
 
-static int strtab_resize(struct strtab *t, size_t cap)
+static int grow(struct strtab *t)
 {
-	uint32_t *slots = calloc(cap, sizeof(*slots));
-	if (!slots)
+	if (slots_grow(&t->slots) < 0)
 		return -ENOMEM;
-	for (uint32_t id = 0; id < t->strings.len; id++) {
-		size_t i = t->hashes.data[id] & (cap - 1);
-		while (slots[i])
-			i = (i + 1) & (cap - 1);
-		slots[i] = id + 1;
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->cap = cap;
+	for (uint32_t id = 0; id < t->strings.len; id++)
+		slots_add(&t->slots, t->hashes.data[id], id);
 	return 0;
 }
 
-static int strtab_append(struct strtab *t, size_t slot, uint64_t hash, const void *data,
-			 size_t size)
+static int strtab_append(struct strtab *t, const struct slots_probe *at, uint64_t hash,
+			 const void *data, size_t size)
 {
 	if (t->strings.len >= INT32_MAX)
 		return -E2BIG;
@@ -44,19 +35,20 @@ static int strtab_append(struct strtab *t, size_t slot, uint64_t hash, const voi
 	    vec_push(&t->strings, span_of(copy, size)) < 0)
 		return -ENOMEM;
 	t->hashes.data[t->hashes.len++] = hash;
-	t->slots[slot] = (uint32_t)t->strings.len;
+	slots_put(&t->slots, at, (uint32_t)t->strings.len - 1);
 	return 0;
 }
 
 /* The empty string must be number 0, whatever is interned first. */
 static int strtab_start(struct strtab *t)
 {
-	if (t->cap)
+	if (t->slots.cap)
 		return 0;
-	if (strtab_resize(t, 64) < 0)
+	if (grow(t) < 0)
 		return -ENOMEM;
 	uint64_t hash = hash_bytes("", 0);
-	return strtab_append(t, hash & (t->cap - 1), hash, "", 0);
+	struct slots_probe at = slots_probe(&t->slots, hash);
+	return strtab_append(t, &at, hash, "", 0);
 }
 
 int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret, bool *ret_fresh)
@@ -64,16 +56,15 @@ int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret
 	int rc = strtab_start(t);
 	if (rc < 0)
 		return rc;
-	if (t->strings.len * 2 >= t->cap && strtab_resize(t, t->cap * 2) < 0)
+	if (slots_are_full(&t->slots) && grow(t) < 0)
 		return -ENOMEM;
 
 	uint64_t hash = hash_bytes(data, size);
-	size_t i = hash & (t->cap - 1);
-	for (; t->slots[i]; i = (i + 1) & (t->cap - 1)) {
-		uint32_t id = t->slots[i] - 1;
+	uint32_t id;
+	struct slots_probe at = slots_probe(&t->slots, hash);
+	while (slots_next(&t->slots, &at, &id)) {
 		struct span s = t->strings.data[id];
-		if (t->hashes.data[id] == hash && s.size == size &&
-		    (!size || !memcmp(s.data, data, size))) {
+		if (s.size == size && (!size || !memcmp(s.data, data, size))) {
 			*ret = id;
 			if (ret_fresh)
 				*ret_fresh = false;
@@ -81,7 +72,7 @@ int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret
 		}
 	}
 
-	rc = strtab_append(t, i, hash, data, size);
+	rc = strtab_append(t, &at, hash, data, size);
 	if (rc < 0)
 		return rc;
 	*ret = (uint32_t)t->strings.len - 1;

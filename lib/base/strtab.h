@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/slots.h"
 #include "base/span.h"
 #include "base/vec.h"
 
@@ -17,8 +18,7 @@ struct strtab {
 	struct arena arena;
 	VEC(struct span) strings; /* by number */
 	VEC(uint64_t) hashes;     /* by number; spares rehashing when the index grows */
-	uint32_t *slots;          /* open addressing; number + 1, 0 is free */
-	size_t cap;
+	struct slots slots;
 };
 
 void strtab_release(struct strtab *t);
