@@ -23,12 +23,12 @@ static int analysis_start(struct analysis *a)
 	    vec_push(&a->code_objects, (struct code_object){ 0 }) < 0 ||
 	    vec_push(&a->stacks, (struct stack){ 0 }) < 0 ||
 	    vec_push(&a->sites, (struct site){ 0 }) < 0 ||
-	    vec_push(&a->places, (struct place){ 0 }) < 0)
+	    vec_push(&a->places, (struct place){ 0 }) < 0 ||
+	    vec_push(&a->frames, (struct frame_ref){ 0 }) < 0)
 		return -ENOMEM;
 	/* Number 0 of a string table is the empty string, which none of these blobs is. */
 	uint32_t zero;
-	struct strtab *blobs[] = { &a->frame_blobs, &a->site_blobs, &a->place_blobs,
-				   &a->detail_blobs, &a->names };
+	struct strtab *blobs[] = { &a->site_blobs, &a->place_blobs, &a->detail_blobs, &a->names };
 	for (size_t i = 0; i < ARRAY_SIZE(blobs); i++) {
 		if (strtab_add(blobs[i], "", &zero) < 0)
 			return -ENOMEM;
@@ -60,6 +60,7 @@ int analysis_load(struct analysis **ret, struct capture_reader *r,
 		return err_set(err, -ENOMEM, "cannot start reading");
 	a->reader = r;
 	a->has_timeline = true;
+	capture_reader_leave_kept(r);
 
 	int rc = analysis_read(a, opt, err);
 	if (rc < 0)
@@ -85,9 +86,10 @@ void analysis_free(struct analysis *a)
 		vec_release(&c->bytes);
 	}
 	table_release(&a->code_objects);
-	strtab_release(&a->frame_blobs);
+	vec_release(&a->frames);
+	slots_release(&a->frame_slots);
 	pairtab_release(&a->stack_nodes);
-	pairtab_release(&a->stack_rows);
+	slots_release(&a->stack_slots);
 	vec_release(&a->expanded);
 	vec_release(&a->stacks);
 	idmap_release(&a->stack_ids);

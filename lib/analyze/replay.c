@@ -106,11 +106,36 @@ static uint32_t stack_row(const struct analysis *a, uint32_t id)
 	return id && idmap_get(&a->stack_ids, id, &row) ? row : 0;
 }
 
-struct frame_ref analysis_frame(const struct analysis *a, uint32_t frame)
+static uint64_t frame_hash(const struct frame_ref *f)
 {
-	struct frame_ref ref;
-	memcpy(&ref, strtab_get(&a->frame_blobs, frame).data, sizeof(ref));
-	return ref;
+	return hash_u64(f->offset ^ (uint64_t)f->object << 40);
+}
+
+static int frames_grow(struct analysis *a)
+{
+	if (slots_grow(&a->frame_slots) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < a->frames.len; i++)
+		slots_add(&a->frame_slots, frame_hash(&a->frames.data[i]), i);
+	return 0;
+}
+
+/* The number of a frame, in a->frames. */
+static int frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret)
+{
+	if (slots_are_full(&a->frame_slots) && frames_grow(a) < 0)
+		return -ENOMEM;
+	struct slots_probe at = slots_probe(&a->frame_slots, frame_hash(&ref));
+	while (slots_next(&a->frame_slots, &at, ret)) {
+		const struct frame_ref *known = &a->frames.data[*ret];
+		if (known->object == ref.object && known->offset == ref.offset)
+			return 0;
+	}
+	if (vec_push(&a->frames, ref) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)a->frames.len - 1;
+	slots_put(&a->frame_slots, &at, *ret);
+	return 0;
 }
 
 const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row)
@@ -126,31 +151,25 @@ const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row)
 	return a->expanded.data;
 }
 
-/* The node of what the reader says it shares with an earlier stack, and how many frames that is. */
-static uint32_t shared_node(const struct analysis *a, const struct record_stack *s,
-			    uint32_t *ret_depth)
+/* The node of what the reader says it shares with an earlier stack. */
+static uint32_t shared_node(const struct analysis *a, const struct record_stack *s)
 {
-	uint32_t row = stack_row(a, s->parent);
-	const struct stack *parent = &a->stacks.data[row];
+	const struct stack *parent = &a->stacks.data[stack_row(a, s->parent)];
 	uint32_t node = parent->leaf;
 
-	*ret_depth = 0;
-	if (!row || s->kept > parent->count || s->kept > s->count)
-		return 0;
 	for (uint32_t depth = parent->count; depth > s->kept; depth--)
 		node = pairtab_get(&a->stack_nodes, node).first;
-	*ret_depth = s->kept;
 	return node;
 }
 
 static int add_frames(struct analysis *a, const struct record_stack *s, uint32_t *ret_leaf)
 {
-	uint32_t known, frame;
-	*ret_leaf = shared_node(a, s, &known);
-	for (uint32_t i = s->count - known; i-- > 0;) {
+	*ret_leaf = shared_node(a, s);
+	for (uint32_t i = s->count - s->kept; i-- > 0;) {
 		struct frame_ref ref = { .offset = s->frames[i].offset };
+		uint32_t frame;
 		if (table_row(&a->objects, s->frames[i].object, &ref.object) < 0 ||
-		    strtab_intern(&a->frame_blobs, &ref, sizeof(ref), &frame, NULL) < 0 ||
+		    frame_intern(a, ref, &frame) < 0 ||
 		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0)
 			return -ENOMEM;
 	}
@@ -171,19 +190,46 @@ static uint32_t find_device_frame(const struct analysis *a, uint32_t leaf)
 	return 0;
 }
 
+static uint64_t stack_hash(const struct stack *s)
+{
+	return hash_u64(hash_pair(s->leaf, s->flags));
+}
+
+static int stacks_grow(struct analysis *a)
+{
+	if (slots_grow(&a->stack_slots) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < a->stacks.len; i++)
+		slots_add(&a->stack_slots, stack_hash(&a->stacks.data[i]), i);
+	return 0;
+}
+
+static int stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret)
+{
+	if (slots_are_full(&a->stack_slots) && stacks_grow(a) < 0)
+		return -ENOMEM;
+	struct slots_probe at = slots_probe(&a->stack_slots, stack_hash(stack));
+	while (slots_next(&a->stack_slots, &at, ret)) {
+		const struct stack *known = &a->stacks.data[*ret];
+		if (known->leaf == stack->leaf && known->flags == stack->flags)
+			return 0;
+	}
+	if (vec_push(&a->stacks, *stack) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)a->stacks.len - 1;
+	if (a->holds_device_code)
+		vec_last(&a->stacks)->device_frame = find_device_frame(a, stack->leaf);
+	slots_put(&a->stack_slots, &at, *ret);
+	return 0;
+}
+
 static int replay_stack(struct analysis *a, const struct record_stack *s)
 {
 	struct stack stack = { .count = s->count, .flags = s->flags };
 	uint32_t row;
-	if (add_frames(a, s, &stack.leaf) < 0)
+	if (add_frames(a, s, &stack.leaf) < 0 || stack_intern(a, &stack, &row) < 0)
 		return -ENOMEM;
-	int rc = pairtab_intern(&a->stack_rows, stack.leaf, s->flags, &row);
-	if (rc > 0) {
-		if (a->holds_device_code)
-			stack.device_frame = find_device_frame(a, stack.leaf);
-		rc = vec_push(&a->stacks, stack);
-	}
-	return rc < 0 || !s->id ? rc : idmap_set(&a->stack_ids, s->id, row);
+	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }
 
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
@@ -249,15 +295,28 @@ static int replay_device_code(struct analysis *a, const struct record_cpu_sample
 			});
 }
 
-static int sample_group(struct analysis *a, uint32_t thread, uint32_t stack, uint32_t *ret)
+/* The number of a (thread, stack) pair. Most stacks are of one thread. */
+static int sample_group(struct analysis *a, uint32_t thread, uint32_t row, uint32_t *ret)
 {
-	uint64_t key = hash_pair(thread, stack);
-	const uint64_t *known = hash_get(&a->sample_group_of, key);
-	size_t group = known ? *known : a->sample_groups.len;
-	if (!known && (vec_push(&a->sample_groups, (struct sample_group){ thread, stack }) < 0 ||
-		       hash_set(&a->sample_group_of, key, group) < 0))
+	struct stack *stack = &a->stacks.data[row];
+	uint64_t key = hash_pair(thread, row);
+	uint32_t fresh = (uint32_t)a->sample_groups.len;
+
+	if (stack->group && a->sample_groups.data[stack->group - 1].thread == thread) {
+		*ret = stack->group - 1;
+		return 0;
+	}
+	const uint64_t *known = stack->group ? hash_get(&a->sample_group_of, key) : NULL;
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
+	if (vec_push(&a->sample_groups, (struct sample_group){ thread, row }) < 0 ||
+	    (stack->group && hash_set(&a->sample_group_of, key, fresh) < 0))
 		return -ENOMEM;
-	*ret = (uint32_t)group;
+	if (!stack->group)
+		stack->group = fresh + 1;
+	*ret = fresh;
 	return 0;
 }
 

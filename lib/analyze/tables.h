@@ -11,6 +11,7 @@
 #include "analyze/phases.h"
 #include "base/hash.h"
 #include "base/pairtab.h"
+#include "base/slots.h"
 #include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -102,7 +103,7 @@ struct code_object {
 
 struct frame_ref {
 	uint64_t offset;
-	uint32_t object, zero; /* row */
+	uint32_t object; /* row */
 };
 
 /* Stacks are interned by content: the capture's numbers start over now and then. */
@@ -111,6 +112,7 @@ struct stack {
 	uint32_t count, flags;
 	uint32_t device_frame; /* the leaf-most one that is accelerator code, + 1; 0: none */
 	uint32_t place;        /* of such a stack, + 1 */
+	uint32_t group;        /* the first sample group that has it, + 1; 0: none */
 };
 
 /* Why a site has no stack to show, or what stands between the process and its stack. */
@@ -252,10 +254,11 @@ struct analysis {
 	TABLE(struct kernel) kernels;
 	TABLE(struct code_object) code_objects;
 
-	struct strtab frame_blobs;      /* of struct frame_ref */
-	struct pairtab stack_nodes;     /* the tree of all stacks: (caller's node, frame) */
-	struct pairtab stack_rows;      /* (leaf's node, flags) */
-	VEC(struct stack) stacks;       /* same numbers as in stack_rows */
+	VEC(struct frame_ref) frames; /* [0] is not used */
+	struct slots frame_slots;
+	struct pairtab stack_nodes; /* the tree of all stacks: (caller's node, frame) */
+	VEC(struct stack) stacks;
+	struct slots stack_slots;       /* by (leaf, flags) */
 	VEC(struct frame_ref) expanded; /* the last answer of analysis_stack() */
 	struct idmap stack_ids;         /* the capture's number -> stack */
 	struct strtab site_blobs;
@@ -273,7 +276,7 @@ struct analysis {
 
 	VEC(struct record_info) info;
 	VEC(struct sample_group) sample_groups;
-	struct hash sample_group_of; /* (thread, stack) -> group */
+	struct hash sample_group_of; /* (thread, stack) -> group, but for a stack's first one */
 	VEC(struct sample) samples;
 	VEC(struct blocked) blocked;
 	VEC(struct device_sample) device_samples;
@@ -304,7 +307,10 @@ struct analysis {
 int analysis_replay(struct analysis *a, const struct record *rec);
 
 /* A frame by its number in the tree of stacks. */
-struct frame_ref analysis_frame(const struct analysis *a, uint32_t frame);
+static inline struct frame_ref analysis_frame(const struct analysis *a, uint32_t frame)
+{
+	return a->frames.data[frame];
+}
 /* The frames of a stack's row, leaf first, as many as it counts; until the next call. NULL for none,
  * or without memory. */
 const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row);

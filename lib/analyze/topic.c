@@ -75,7 +75,7 @@ static enum topic ref_topic(struct analysis *a, const struct frame_ref *ref)
 uint8_t *topics_of_stacks(struct analysis *a)
 {
 	uint32_t node_count = pairtab_count(&a->stack_nodes);
-	uint32_t frame_count = strtab_count(&a->frame_blobs);
+	uint32_t frame_count = (uint32_t)a->frames.len;
 	CLEANUP_FREE uint8_t *frames = calloc(frame_count + 1, 1);
 	CLEANUP_FREE uint8_t *nodes = calloc(node_count + 1, 1);
 	CLEANUP_FREE uint8_t *sets = calloc(a->stacks.len + 1, 1);

@@ -81,12 +81,13 @@ int definitions_stack(struct definitions *d, struct record_stack *stack, struct 
 	stack->count = stacks_depth(&d->stacks, entry);
 	stack->frames = decoder->frames;
 	stack->parent = decoder->stack.parent;
-	stack->kept = decoder->stack.kept;
-	d->frames_given += stack->count;
+	stack->kept = stack->parent ? decoder->stack.kept : 0;
+	uint32_t count = stack->count - (d->leaves_kept ? stack->kept : 0);
+	d->frames_given += count;
 	if (d->frames_given > FRAMES_FREE + d->bytes_read * FRAMES_PER_BYTE)
 		return -EBADMSG;
-	stacks_expand(&d->stacks, entry, decoder->frames);
-	for (uint32_t i = 0; i < stack->count; i++) {
+	stacks_expand(&d->stacks, entry, count, decoder->frames);
+	for (uint32_t i = 0; i < count; i++) {
 		if (decoder->frames[i].object == RECORD_DAMAGED)
 			decoder->frames[i].offset = 0;
 	}
@@ -106,7 +107,7 @@ int definitions_frames(const struct definitions *d, uint32_t id, struct record_f
 		return -EBADMSG;
 	ret->count = stacks_depth(&d->stacks, entry);
 	ret->flags = entry->flags;
-	stacks_expand(&d->stacks, entry, frames);
+	stacks_expand(&d->stacks, entry, ret->count, frames);
 	return 0;
 }
 
@@ -140,9 +141,10 @@ static unsigned check_lines(const struct definitions *d, const struct record_sym
 	return needs;
 }
 
+/* What is kept of a parent was checked when that was given out. */
 static unsigned check_frames(const struct record_stack *stack)
 {
-	for (uint32_t i = 0; i < stack->count; i++) {
+	for (uint32_t i = 0; i < stack->count - stack->kept; i++) {
 		if (stack->frames[i].object == RECORD_DAMAGED)
 			return DAMAGED_STRING | DAMAGED_OBJECT;
 	}

@@ -25,6 +25,7 @@ struct definitions {
 	VEC(struct span) strings; /* by number; data NULL: not defined */
 	VEC(bool) objects;        /* by number: defined */
 	struct stacks stacks;
+	bool leaves_kept;      /* of stacks: only what their parents do not have is given out */
 	uint64_t frames_given; /* in STACK records */
 	uint64_t bytes_read;   /* of the file: what earns frames */
 };

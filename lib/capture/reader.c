@@ -68,6 +68,11 @@ void capture_reader_free(struct capture_reader *r)
 	free(r);
 }
 
+void capture_reader_leave_kept(struct capture_reader *r)
+{
+	r->defs.leaves_kept = true;
+}
+
 /* One record out of the chunk: 1; 0 when it is not to be given out; -ENODATA at the chunk's end. */
 static int read_record(struct capture_reader *r, struct record *ret)
 {

@@ -43,6 +43,12 @@ int capture_reader_next(struct capture_reader *r, struct record *ret, struct err
 int capture_reader_stack(const struct capture_reader *r, uint32_t id, struct record_frame *frames,
 			 struct record_stack *ret);
 
+/*
+ * For who keeps stacks as they come: from now on a STACK's `frames` are only those that are not its
+ * parent's, `count - kept` of them, which spares putting the others together.
+ */
+void capture_reader_leave_kept(struct capture_reader *r);
+
 /* The text of a string number out of this reader's records; valid as long as the reader. */
 struct span capture_reader_string(const struct capture_reader *r, uint32_t id);
 const char *capture_reader_text(const struct capture_reader *r, uint32_t id);

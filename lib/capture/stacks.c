@@ -36,12 +36,21 @@ uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry)
 	return entry->leaf ? t->nodes.data[entry->leaf].depth : 0;
 }
 
-void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
+void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret)
 {
-	for (uint32_t n = entry->leaf; n; n = t->nodes.data[n].parent)
+	for (uint32_t n = entry->leaf; count; n = t->nodes.data[n].parent, count--)
 		*ret++ = (struct record_frame){ .object = t->nodes.data[n].object,
 						.offset = t->nodes.data[n].offset };
+}
+
+/* The node where the @kept root-most frames of a stack end. */
+static uint32_t node_above(const struct stacks *t, const struct stack_entry *entry, uint32_t kept)
+{
+	uint32_t node = entry->leaf;
+	for (uint32_t n = stacks_depth(t, entry); n > kept; n--)
+		node = t->nodes.data[node].parent;
+	return node;
 }
 
 static int nodes_add(struct stacks *t, struct stack_node node, uint32_t *ret)
@@ -74,8 +83,7 @@ static uint64_t stack_key(uint64_t hash, uint32_t flags)
 	return hash ^ (uint64_t)flags << 48;
 }
 
-/* Whether the entry is @frames on top of node @base. */
-static bool equals(const struct stacks *t, const struct stack_entry *entry, uint32_t base,
+static bool equals(const struct stacks *t, const struct stack_entry *entry,
 		   const struct record_stack *stack)
 {
 	uint32_t n = entry->leaf;
@@ -86,9 +94,9 @@ static bool equals(const struct stacks *t, const struct stack_entry *entry, uint
 		    t->nodes.data[n].offset != stack->frames[i].offset)
 			return false;
 		if (i + 1 == stack->count)
-			return t->nodes.data[n].parent == base;
+			return !t->nodes.data[n].parent;
 	}
-	return !stack->count && n == base;
+	return !stack->count && !n;
 }
 
 /* The node for a frame above @parent: 1 when it was made for @stack, 0 when it was there. Different
@@ -123,31 +131,14 @@ static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_f
 	return 1;
 }
 
-/* The node that what a stack keeps of its parent ends at. */
-static uint32_t base_node(const struct stacks *t, const struct record_stack *stack)
-{
-	const struct stack_entry *parent = stack->parent ? stacks_get(t, stack->parent) : NULL;
-	if (!parent)
-		return 0;
-	uint32_t node = parent->leaf, depth = stacks_depth(t, parent);
-	for (; depth > stack->kept; depth--)
-		node = t->nodes.data[node].parent;
-	return node;
-}
-
-/* Walk the tree from @node for as long as it knows the frames, then extend it. */
-static int stacks_add(struct stacks *t, uint32_t node, const struct record_stack *stack,
-		      uint32_t id, struct record_frame *scratch, struct stack_delta *ret,
-		      uint32_t *ret_leaf)
+/* Walk the tree for as long as it knows the frames, then extend it. */
+static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t id,
+		      struct record_frame *scratch, struct stack_delta *ret, uint32_t *ret_leaf)
 {
 	struct stack_delta delta = { .frames = scratch };
+	uint32_t node = 0;
 	uint64_t base = 0;
 
-	if (node) {
-		delta.kept = t->nodes.data[node].depth;
-		delta.parent = t->nodes.data[node].stack;
-		base = t->nodes.data[node].offset;
-	}
 	for (uint32_t i = stack->count; i > 0; i--) {
 		struct record_frame frame = stack->frames[i - 1];
 		int rc = nodes_intern(t, node, &frame, id, &node);
@@ -171,9 +162,8 @@ static int stacks_add(struct stacks *t, uint32_t node, const struct record_stack
 int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta)
 {
-	uint32_t base = base_node(t, stack);
-	assert(stack->count + (base ? stack->kept : 0) <= STACK_FRAMES_MAX);
-	uint64_t hash = node_hash(t, base);
+	uint64_t hash = 0;
+	assert(stack->count <= STACK_FRAMES_MAX);
 	for (uint32_t i = stack->count; i > 0; i--)
 		hash = hash_frame(hash, &stack->frames[i - 1]);
 	uint64_t key = stack_key(hash, stack->flags);
@@ -182,7 +172,7 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 	for (; (found = hash_get(&t->by_stack, key)); key++) {
 		const struct stack_entry *entry = stacks_get(t, (uint32_t)*found);
 		assert(entry);
-		if (equals(t, entry, base, stack)) {
+		if (equals(t, entry, stack)) {
 			*ret_id = (uint32_t)*found;
 			return 0;
 		}
@@ -190,13 +180,48 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 
 	struct stack_entry entry = { .flags = stack->flags, .is_known = true };
 	uint32_t id = t->first + (uint32_t)t->entries.len;
-	int rc = stacks_add(t, base, stack, id, scratch, ret_delta, &entry.leaf);
+	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
 		return rc;
 	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)
 		return -ENOMEM;
 	*ret_id = id;
 	return 1;
+}
+
+int stacks_append(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
+		  uint32_t *ret_id, struct stack_delta *ret_delta)
+{
+	const struct stack_entry *parent = stacks_get(t, stack->parent);
+	assert(parent);
+	uint32_t node = node_above(t, parent, stack->kept);
+	uint32_t id = t->first + (uint32_t)t->entries.len;
+	struct stack_delta delta = { .frames = scratch, .count = stack->count };
+	uint64_t base = 0;
+
+	if (node) {
+		delta.kept = t->nodes.data[node].depth;
+		delta.parent = t->nodes.data[node].stack;
+		base = t->nodes.data[node].offset;
+	}
+	for (uint32_t i = stack->count, k = 0; i-- > 0; k++) {
+		struct stack_node fresh = {
+			.offset = stack->frames[i].offset,
+			.object = stack->frames[i].object,
+			.parent = node,
+			.stack = id,
+		};
+		scratch[k] = (struct record_frame){ fresh.object, fresh.offset - base };
+		if (nodes_add(t, fresh, &node) < 0)
+			return -ENOMEM;
+	}
+	if (vec_push(&t->entries, (struct stack_entry){ .leaf = node,
+							.flags = stack->flags,
+							.is_known = true }) < 0)
+		return -ENOMEM;
+	*ret_id = id;
+	*ret_delta = delta;
+	return 0;
 }
 
 /* ---- the reader's side ---- */
@@ -230,11 +255,9 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 		const struct stack_entry *parent = stacks_get(t, delta->parent);
 		if (!parent)
 			return -ENOENT;
-		node = parent->leaf;
 		if (delta->kept > stacks_depth(t, parent))
 			return -EBADMSG;
-		for (uint32_t n = stacks_depth(t, parent) - delta->kept; n; n--)
-			node = t->nodes.data[node].parent;
+		node = node_above(t, parent, delta->kept);
 	}
 	int rc = entries_reach(t, id);
 	if (rc < 0)

@@ -28,7 +28,7 @@ struct stack_node {
 	uint32_t parent; /* node, towards the root; 0: this is the root-most frame */
 	uint32_t stack;  /* of the writer's: the first stack that goes through it */
 	uint32_t depth;  /* from 1 */
-	uint64_t hash;   /* of the frames from the root to here; the writer's */
+	uint64_t hash;   /* of the frames from the root to here; of what is interned */
 };
 
 struct stack_entry {
@@ -54,17 +54,20 @@ void stacks_retire(struct stacks *t);
 
 /* NULL when it is not here. */
 const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id);
-/* How many frames, and those frames, leaf first. */
+/* How many frames, and the @count leaf-most of those frames, leaf first. */
 uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry);
-void stacks_expand(const struct stacks *t, const struct stack_entry *entry,
+void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret);
 
 /*
  * The number of a stack (at most STACK_FRAMES_MAX frames; its id is ignored). When it is new, 1 and
  * in @ret_delta how to write it, its frames in @scratch; when it is known, 0. Negative: -ENOMEM.
- * With a parent (which must be here), its frames are only those beyond what it keeps of that.
  */
 int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
+		  uint32_t *ret_id, struct stack_delta *ret_delta);
+/* The same for one that is known to be new, whose frames are only those beyond what it keeps of its
+ * parent, which must be here: 0 or -ENOMEM. stacks_intern() will not find it. */
+int stacks_append(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta);
 
 /*

@@ -260,6 +260,19 @@ static int define_stack(struct capture_writer *w, const struct stack_delta *delt
 	return writer_append(w, &rec, delta);
 }
 
+static int append_stack(struct capture_writer *w, const struct record_stack *stack, uint32_t *ret)
+{
+	struct stack_delta delta;
+	uint32_t id;
+	int rc = stacks_append(&w->stacks, stack, w->frames, &id, &delta);
+	if (rc >= 0)
+		rc = define_stack(w, &delta, id, stack->flags);
+	if (rc < 0)
+		return writer_fail(w, rc);
+	*ret = id;
+	return 0;
+}
+
 static int intern_stack(struct capture_writer *w, const struct record_stack *stack, uint32_t *ret)
 {
 	struct stack_delta delta;
@@ -288,7 +301,7 @@ static int renew_stack(struct capture_writer *w, uint32_t *id)
 	CLEANUP_FREE struct record_frame *frames = calloc(count + 1, sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	stacks_expand(&w->old_stacks, entry, frames);
+	stacks_expand(&w->old_stacks, entry, count, frames);
 	return intern_stack(
 		w,
 		&(struct record_stack){ .flags = entry->flags, .count = count, .frames = frames },
@@ -450,7 +463,7 @@ int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t 
 	if (!parent || kept > stacks_depth(&w->stacks, parent) || count > STACK_FRAMES_MAX - kept ||
 	    !knows_objects(w, frames, count))
 		return -EINVAL;
-	return intern_stack(w,
+	return append_stack(w,
 			    &(struct record_stack){ .flags = flags,
 						    .count = count,
 						    .frames = frames,

@@ -58,9 +58,10 @@ int capture_writer_object(struct capture_writer *w, const struct record_object *
 int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
 			 uint32_t count, uint32_t flags, uint32_t *ret);
 /*
- * The same for a stack whose @kept root-most frames are those of @like, a number of this epoch or
- * the one before, and whose other ones are @frames: in time that depends on those only. @like 0: all
- * are given. -EINVAL for more than 4096 in all.
+ * The same for a stack that the caller knows to be new in this epoch: its number is one of its own,
+ * and nothing is looked up. Its @kept root-most frames are those of @like, a number of this epoch or
+ * the one before, the other ones are @frames. @like 0: all are given. -EINVAL for more than 4096 in
+ * all.
  */
 int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t kept,
 			      const struct record_frame *frames, uint32_t count, uint32_t flags,

@@ -266,7 +266,7 @@ static void test_stacks(void **state)
 	scratch_close(&c);
 }
 
-/* What a stack shares with another need not be given again, and does not make another of it. */
+/* What a stack shares with another need not be given again; who says so is taken at his word. */
 static void test_stacks_like_others(void **state)
 {
 	(void)state;
@@ -284,18 +284,20 @@ static void test_stacks_like_others(void **state)
 	const struct record_frame leaf = { object, 33 };
 	assert_int_equal(capture_writer_stack(c.w, frames, 4, 0, &base), 0);
 	/* All of it, but for other flags. */
-	assert_int_equal(capture_writer_stack_like(c.w, base, 4, NULL, 0, 0, &id), 0);
-	assert_int_equal(id, base);
 	assert_int_equal(capture_writer_stack_like(c.w, base, 4, NULL, 0, STACK_ROOTED, &id), 0);
-	assert_int_not_equal(id, base);
-	/* The frames at the root, one other one; the same given in full. */
-	assert_int_equal(capture_writer_stack_like(c.w, base, 2, &leaf, 1, 0, &id), 0);
+	assert_int_equal(id, base + 1);
+	/* The frames at the root, one other one. */
+	assert_int_equal(capture_writer_stack_like(c.w, base, 2, &leaf, 1, 0, &other), 0);
+	assert_int_equal(other, base + 2);
+	/* What was given so is not found by what is given in full; what was interned still is. */
 	assert_int_equal(capture_writer_stack(c.w,
 					      (struct record_frame[]){ leaf, frames[2], frames[3] },
-					      3, 0, &other),
+					      3, 0, &id),
 			 0);
-	assert_int_equal(id, other);
-	assert_int_equal(capture_writer_stack_like(c.w, base, 0, frames, 4, 0, &id), 0);
+	assert_int_equal(id, base + 3);
+	assert_int_equal(capture_writer_stack(c.w, frames, 4, 0, &id), 0);
+	assert_int_equal(id, base);
+	assert_int_equal(capture_writer_stack_like(c.w, 0, 0, frames, 4, 0, &id), 0);
 	assert_int_equal(id, base);
 
 	assert_int_equal(capture_writer_stack_like(c.w, base, 5, NULL, 0, 0, &id), -EINVAL);
@@ -325,6 +327,39 @@ static void test_stacks_like_others(void **state)
 	const uint64_t offsets[] = { 33, 500, 7, 1 };
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(rec.stack.frames[i].offset, offsets[i]);
+	scratch_close(&c);
+}
+
+/* Who keeps stacks as they come gets of each only what its parent does not have. */
+static void test_stacks_without_what_is_kept(void **state)
+{
+	(void)state;
+	struct scratch_capture c;
+	struct record_object o = { .kind = OBJECT_ANON };
+	uint32_t object, id;
+	struct record rec;
+
+	scratch_open(&c, NULL);
+	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
+	const struct record_frame long_one[] = { { object, 30 }, { object, 20 }, { object, 10 } };
+	const struct record_frame other[] = { { object, 31 }, { object, 21 }, { object, 10 } };
+	assert_int_equal(capture_writer_stack(c.w, long_one, 3, 0, &id), 0);
+	assert_int_equal(capture_writer_stack(c.w, other, 3, 0, &id), 0);
+	assert_int_equal(capture_writer_stack(c.w, long_one + 1, 2, 0, &id), 0);
+	scratch_read(&c);
+	capture_reader_leave_kept(c.r);
+	next_of_type(&c, RECORD_STACK, &rec);
+	assert_int_equal(rec.stack.count, 3);
+	assert_int_equal(rec.stack.kept, 0);
+	assert_int_equal(rec.stack.frames[2].offset, 10);
+	next_of_type(&c, RECORD_STACK, &rec);
+	assert_int_equal(rec.stack.count, 3);
+	assert_int_equal(rec.stack.kept, 1);
+	assert_int_equal(rec.stack.frames[0].offset, 31);
+	assert_int_equal(rec.stack.frames[1].offset, 21);
+	next_of_type(&c, RECORD_STACK, &rec);
+	assert_int_equal(rec.stack.count, 2);
+	assert_int_equal(rec.stack.kept, 2);
 	scratch_close(&c);
 }
 
@@ -551,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_given_out_is_refused),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_stacks_like_others),
+		cmocka_unit_test(test_stacks_without_what_is_kept),
 		cmocka_unit_test(test_endless_recursion_is_cut_at_the_root),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_real_epochs),
