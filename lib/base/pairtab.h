@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs of numbers as dense numbers: equal pairs get equal ones. With a parent's number first it is
- * a tree whose children are found in constant time. Ten million are ordinary: 8 bytes each, and 5 to
- * 11 to find it.
+ * The nodes of a tree as dense numbers: the same child of the same node gets the same one. What a
+ * child is is a number, too: that of a frame, say. Ten million are ordinary: 8 bytes each, and 7 to
+ * 14 to find it, which the first child that a node gets at once does not need: it is the next number.
+ * In paths that come one after the other those are most.
  */
 #pragma once
 
+#include "base/slots.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pair {
-	uint32_t first, second;
+	uint32_t first, second; /* the node above, which child of it this is */
 };
 
-/* All-zero is an empty one. Number 0 is that of no pair: a tree's root. */
+/* All-zero is an empty one: a root, number 0. */
 struct pairtab {
 	VEC(struct pair) pairs;
-	uint32_t *slots; /* numbers; 0 is free */
-	size_t slots_cap;
+	struct slots slots; /* of those that are not the number behind their parent's */
 };
 
 void pairtab_release(struct pairtab *t);
-/* 1 when the pair is new, 0 when it was known, or -ENOMEM. */
+/* @first is 0 or a number that was given out. 1 when the child is new, 0 when it was known, or
+ * -ENOMEM. */
 int pairtab_intern(struct pairtab *t, uint32_t first, uint32_t second, uint32_t *ret);
 /* How many numbers there are, with 0. */
 static inline uint32_t pairtab_count(const struct pairtab *t)

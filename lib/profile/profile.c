@@ -37,7 +37,7 @@ void profile_free(struct profile *p)
 	}
 	path_cache_release(&p->paths);
 	vec_release(&p->nodes);
-	free(p->slots);
+	slots_release(&p->slots);
 	strtab_release(&p->frames);
 	strtab_release(&p->strings);
 	free(p);

@@ -8,50 +8,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At most 3/4 full: a probe ends soon, and a node costs 5 to 11 bytes of table. */
-#define SLOTS_FULL(len, cap) ((len)*4 > (cap)*3)
-
-static size_t slot_home(const struct profile *p, uint32_t parent, uint32_t frame)
+static uint64_t hash_of(uint32_t parent, uint32_t frame)
 {
-	return hash_u64(hash_pair(parent, frame)) & (p->slots_cap - 1);
+	return hash_u64(hash_pair(parent, frame));
 }
 
-static int slots_grow(struct profile *p)
+static int grow(struct profile *p)
 {
-	size_t cap = p->slots_cap ? p->slots_cap * 2 : 1024;
-	uint32_t *slots = calloc(cap, sizeof(*slots));
-	if (!slots)
+	if (slots_grow(&p->slots) < 0)
 		return -ENOMEM;
-	free(p->slots);
-	p->slots = slots;
-	p->slots_cap = cap;
-
 	for (uint32_t node = 1; node < p->nodes.len; node++) {
 		const struct profile_node *n = &p->nodes.data[node];
-		size_t i = slot_home(p, n->parent, n->frame);
-		while (slots[i])
-			i = (i + 1) & (cap - 1);
-		slots[i] = node + 1;
+		if (n->parent + 1 != node)
+			slots_add(&p->slots, hash_of(n->parent, n->frame), node);
+	}
+	return 0;
+}
+
+static bool is_child(const struct profile *p, uint32_t node, uint32_t parent, uint32_t frame)
+{
+	return p->nodes.data[node].parent == parent && p->nodes.data[node].frame == frame;
+}
+
+/* A known child: 1; else 0 and where it would go in the index. */
+static int child_find(struct profile *p, uint32_t parent, uint32_t frame, uint32_t *ret,
+		      struct slots_probe *ret_at)
+{
+	uint32_t node;
+
+	if (is_child(p, parent + 1, parent, frame)) {
+		*ret = parent + 1;
+		return 1;
+	}
+	if (slots_are_full(&p->slots) && grow(p) < 0)
+		return -ENOMEM;
+	*ret_at = slots_probe(&p->slots, hash_of(parent, frame));
+	while (slots_next(&p->slots, ret_at, &node)) {
+		if (is_child(p, node, parent, frame)) {
+			*ret = node;
+			return 1;
+		}
 	}
 	return 0;
 }
 
 int profile_child(struct profile *p, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	assert(parent < p->nodes.len);
-	if (SLOTS_FULL(p->nodes.len + 1, p->slots_cap) && slots_grow(p) < 0)
-		return -ENOMEM;
-
-	size_t i = slot_home(p, parent, frame);
-	for (; p->slots[i]; i = (i + 1) & (p->slots_cap - 1)) {
-		const struct profile_node *n = &p->nodes.data[p->slots[i] - 1];
-		if (n->parent == parent && n->frame == frame) {
-			*ret = p->slots[i] - 1;
-			return 0;
-		}
-	}
-
 	uint32_t node = (uint32_t)p->nodes.len;
+	struct slots_probe at = { 0 };
+
+	assert(parent < node);
+	/* A node that was made just now has no child, and the first that it gets at once is found
+	 * by its number. */
+	bool is_next = parent + 1 == node;
+	int rc = is_next ? 0 : child_find(p, parent, frame, ret, &at);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (node == PROFILE_NONE ||
 	    vec_push(&p->nodes, (struct profile_node){
 					.frame = frame,
@@ -61,7 +73,8 @@ int profile_child(struct profile *p, uint32_t parent, uint32_t frame, uint32_t *
 				}) < 0)
 		return -ENOMEM;
 	p->nodes.data[parent].first_child = node;
-	p->slots[i] = node + 1;
+	if (!is_next)
+		slots_put(&p->slots, &at, node);
 	*ret = node;
 	return 0;
 }

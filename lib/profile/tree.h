@@ -3,11 +3,12 @@
  * The inside of struct profile, for the files of this folder only.
  *
  * Ten million nodes are ordinary, so a node is a column in parallel arrays: 16 bytes for its place,
- * 4 to 11 for the hash that finds a child, and 16 for each metric that was ever put on a node
+ * 7 to 14 for the hash that finds a child, and 16 for each metric that was ever put on a node
  * (self and total). Strings and frames are interned and few.
  */
 #pragma once
 
+#include "base/slots.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "profile/profile.h"
@@ -47,8 +48,8 @@ struct profile {
 	struct strtab frames; /* of struct frame_record; number 0, the empty string, is no frame */
 
 	VEC(struct profile_node) nodes;
-	uint32_t *slots; /* node + 1, by (parent, frame); 0 is free */
-	size_t slots_cap;
+	/* Nodes by (parent, frame), but for those that are the number behind their parent's. */
+	struct slots slots;
 
 	struct metric metrics[PROFILE_METRICS_MAX];
 	int metric_count;

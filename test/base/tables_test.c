@@ -209,6 +209,22 @@ static void test_pairtab(void **state)
 	assert_int_equal(pairtab_get(&t, 3).first, 1);
 	assert_int_equal(pairtab_get(&t, 3).second, 2);
 	assert_int_equal(pairtab_count(&t), 5002);
+	/* A path that comes in one piece, one that leaves it half-way, and both again. */
+	for (int again = 0; again < 2; again++) {
+		uint32_t fork = 0;
+		id = 0;
+		for (uint32_t i = 0; i < 5; i++) {
+			assert_int_equal(pairtab_intern(&t, id, 9000 + i, &id), !again);
+			assert_int_equal(id, 5002 + i);
+			fork = i == 2 ? id : fork;
+		}
+		assert_int_equal(pairtab_intern(&t, fork, 8000, &id), !again);
+		assert_int_equal(id, 5007);
+		assert_int_equal(pairtab_intern(&t, id, 8001, &id), !again);
+		assert_int_equal(id, 5008);
+		assert_int_equal(pairtab_intern(&t, fork, 8001, &id), !again);
+		assert_int_equal(id, 5009);
+	}
 	pairtab_release(&t);
 	assert_int_equal(pairtab_count(&t), 1);
 }
