@@ -60,6 +60,7 @@ static const struct view_ops views[] = {
 	{ "roofline", view_roofline, { NULL }, false },
 	{ "steps", view_steps, { NULL }, false },
 	{ "phases", view_phases, { NULL }, false },
+	{ "memory", view_memory, { "memory-peak", "memory-allocated", "allocations" }, false },
 	{ "ranks", view_ranks, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
 	{ "processes", view_processes, { NULL }, false },
@@ -93,7 +94,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Show one table: kernels, code, functions, tree, ops, modules, shapes, roofline, "
-	  "steps, phases, ranks, syncs, "
+	  "steps, phases, memory, ranks, syncs, "
 	  "lines, instructions, stalls, "
 	  "processes, where, idle-host or quality",
 	  0 },

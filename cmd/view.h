@@ -52,6 +52,9 @@ int view_syncs(struct sheet *t, const struct view *v, struct err *err);
 /* What the program is at: importing, compiling, warming up, steadily at work. */
 int view_phases(struct sheet *t, const struct view *v, struct err *err);
 
+/* Memory of the devices, and the code that allocated it. */
+int view_memory(struct sheet *t, const struct view *v, struct err *err);
+
 /* Ranks of one job, and what they do together: who waits, and for whom. */
 int view_ranks(struct sheet *t, const struct view *v, struct err *err);
 

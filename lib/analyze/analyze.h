@@ -82,6 +82,9 @@ struct analysis_profile_options {
 	 *	syncs           calls that waited for a device
 	 *	sync-wait       ns that they took
 	 *	sync-idle       ns that the device then was idle, until its next work began
+	 *	memory-peak     bytes in use when the devices' memory is at its peak
+	 *	memory-allocated  bytes asked for
+	 *	allocations     how often
 	 *	bytes, flops    of launches and copies, where an import says so; else as much as the
 	 *	                operator that launched needs at least for inputs of those shapes
 	 *	compute-roof    ps that the flops would take at the device's peak; on request only

@@ -5,6 +5,7 @@
 #include "analyze/costs.h"
 #include "analyze/filter.h"
 #include "analyze/host_time.h"
+#include "analyze/memory_events.h"
 #include "analyze/paths.h"
 #include "analyze/sort.h"
 #include "analyze/syncs.h"
@@ -576,6 +577,37 @@ static bool has_idle_host(const struct analysis *a)
 	return has_wall(a) && (has_cpu_time(a) || has_blocked(a));
 }
 
+/* ---- memory ---- */
+
+static int build_memory(struct build *b, enum memory_measure measure)
+{
+	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
+	struct memory_rest rest = { 0 };
+	uint32_t node;
+	if (!sums || memory_sums(b->a, b->f, measure, sums, &rest) < 0)
+		return -ENOMEM;
+	if (rest.unknown && paths_missing(b->paths, "[unattributed]", &node) == 0)
+		build_add(b, node, rest.unknown);
+	if (rest.before && paths_missing(b->paths, "[allocated before recording]", &node) == 0)
+		build_add(b, node, rest.before);
+	return build_sums(b, sums);
+}
+
+static int build_memory_peak(struct build *b)
+{
+	return build_memory(b, MEMORY_PEAK);
+}
+
+static int build_memory_allocated(struct build *b)
+{
+	return build_memory(b, MEMORY_ALLOCATED);
+}
+
+static int build_allocations(struct build *b)
+{
+	return build_memory(b, MEMORY_ALLOCATIONS);
+}
+
 static const struct metric_ops metrics[] = {
 	{ "wall", "ns", has_wall, build_wall, "missing.device-time" },
 	{ "device-time", "ns", has_ops, build_device_time, "missing.device-time" },
@@ -589,6 +621,9 @@ static const struct metric_ops metrics[] = {
 	{ "syncs", "calls", syncs_any, build_syncs, NULL },
 	{ "sync-wait", "ns", syncs_any, build_sync_wait, NULL },
 	{ "sync-idle", "ns", has_sync_idle, build_sync_idle, "missing.device-time" },
+	{ "memory-peak", "bytes", memory_any, build_memory_peak, NULL },
+	{ "memory-allocated", "bytes", memory_any, build_memory_allocated, NULL },
+	{ "allocations", "calls", memory_any, build_allocations, NULL },
 	{ "bytes", "bytes", has_bytes, build_bytes, NULL },
 	{ "flops", "flops", has_flops, build_flops, NULL },
 	{ "compute-roof", "ps", has_flops, build_compute_roof, NULL },

@@ -97,22 +97,36 @@ static uint64_t item_part(const struct host_time *h, const struct item *x, uint6
 	return to > from ? to - from : 0;
 }
 
-void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin_ns,
-		      uint64_t end_ns, uint64_t *sums)
+/* The first of a thread's that begins at @time_ns or later. */
+static size_t first_from(const struct host_time *h, uint32_t thread, uint64_t time_ns)
 {
 	size_t low = h->first[thread], high = h->first[thread + 1];
-	size_t start = low;
-
-	/* The first that begins in the range; a span before it may reach into it. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		if (item_at(h, mid).time_ns < begin_ns)
+		if (item_at(h, mid).time_ns < time_ns)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low > start)
-		low--;
+	return low;
+}
+
+bool host_time_at(const struct host_time *h, uint32_t thread, uint64_t time_ns, uint32_t *ret)
+{
+	size_t next = first_from(h, thread, time_ns + 1);
+	if (next == h->first[thread])
+		return false;
+	struct item x = item_at(h, next - 1);
+	*ret = x.group;
+	return x.is_span && time_ns < x.time_ns + x.weight;
+}
+
+void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin_ns,
+		      uint64_t end_ns, uint64_t *sums)
+{
+	/* A span before the first that begins in the range may reach into it. */
+	size_t low = first_from(h, thread, begin_ns);
+	low -= low > h->first[thread];
 	for (; low < h->first[thread + 1]; low++) {
 		const struct item x = item_at(h, low);
 		if (x.time_ns >= end_ns)

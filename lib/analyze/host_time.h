@@ -16,3 +16,6 @@ DEFINE_CLEANUP(host_time_free, struct host_time *)
  */
 void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin_ns,
 		      uint64_t end_ns, uint64_t *sums);
+
+/* The sample group of the span that @thread was in at a moment; false: it is not known. */
+bool host_time_at(const struct host_time *h, uint32_t thread, uint64_t time_ns, uint32_t *ret);
