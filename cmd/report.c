@@ -9,6 +9,7 @@
 #include "cmd/next.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
+#include "cmd/tree_options.h"
 #include "cmd/verdict.h"
 #include "cmd/view.h"
 #include "export/json.h"
@@ -50,7 +51,7 @@ static const struct view_ops views[] = {
 	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" }, false },
 	{ "code", view_code, { "wall", "launches", "idle-host" }, false },
 	{ "functions", view_functions, { "cpu-samples", "cpu-time" }, false },
-	{ "tree", view_tree, { NULL }, true }, /* the metric to be shown */
+	{ "tree", view_tree, { NULL }, true }, /* the metrics to be shown */
 	{ "lines", view_lines, { "device-samples" }, true },
 	{ "instructions", view_instructions, { "device-samples" }, true },
 	{ "stalls", view_stalls, { "device-samples" }, true },
@@ -67,6 +68,7 @@ static const struct view_ops views[] = {
 	{ "where", view_where, { NULL }, false },
 	{ "idle-host", view_idle_host, { "idle-host" }, false },
 	{ "quality", view_quality, { NULL }, false },
+	{ "metrics", view_metrics, { NULL }, true }, /* all of them */
 };
 
 struct report_options {
@@ -77,6 +79,7 @@ struct report_options {
 	size_t limit; /* 0: not given */
 	bool full, no_inline;
 	enum format format;
+	struct tree_options tree;
 };
 
 enum {
@@ -96,7 +99,7 @@ static const struct argp_option options[] = {
 	  "Show one table: kernels, code, functions, tree, ops, modules, shapes, roofline, "
 	  "steps, phases, memory, ranks, syncs, "
 	  "lines, instructions, stalls, "
-	  "processes, where, idle-host or quality",
+	  "processes, where, idle-host, quality or metrics",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
@@ -124,6 +127,17 @@ static void set_format(struct report_options *opt, enum format format, struct ar
 	opt->format = format;
 }
 
+/* Options of the tree mean the tree. */
+static void take_tree(struct report_options *opt, struct argp_state *state)
+{
+	if (!opt->tree.is_used)
+		return;
+	if (opt->tree.is_list || !opt->view)
+		opt->view = find_view(opt->tree.is_list ? "metrics" : "tree");
+	else if (opt->view->make != view_tree)
+		argp_error(state, "view '%s' has no use for options of the tree", opt->view->name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *opt = state->input;
@@ -132,6 +146,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &opt->filter;
+		state->child_inputs[1] = &opt->tree;
+		return 0;
+	case ARGP_KEY_END:
+		take_tree(opt, state);
 		return 0;
 	case KEY_SORT:
 		opt->sort = arg;
@@ -382,6 +400,21 @@ static int add_page(struct strbuf *out, const struct view *v, unsigned width, st
 	return rc;
 }
 
+/* The frames of the tree once more, one by one. */
+static const struct view_ops sorted_view = { "sorted", view_tree_sorted, { NULL }, true };
+
+static int add_sorted(struct strbuf *out, const struct report_options *opt, const struct view *v,
+		      unsigned width, struct err *err)
+{
+	const char *metric = opt->tree.metric_count ? opt->tree.texts[0]
+			     : v->sort              ? v->sort
+						    : analysis_default_metric(v->a);
+	if (!out->len)
+		return 0;
+	strbuf_printf(out, "\nSorted by %s\n", metric);
+	return add_view(out, v, &sorted_view, width, err);
+}
+
 static int print_text(const struct report_options *opt, struct view *v, struct err *err)
 {
 	struct strbuf out = { 0 };
@@ -391,6 +424,8 @@ static int print_text(const struct report_options *opt, struct view *v, struct e
 	if (opt->view) {
 		v->limit = opt->limit ? opt->limit : VIEW_ROWS;
 		rc = add_view(&out, v, opt->view, width, err);
+		if (!rc && opt->view->make == view_tree && opt->tree.is_sorted)
+			rc = add_sorted(&out, opt, v, width, err);
 		if (!rc && !out.len)
 			tell("nothing to show in view '%s'", opt->view->name);
 	} else {
@@ -412,6 +447,8 @@ static int write_csv(const struct report_options *opt, struct view *v, struct er
 	const struct view_ops *ops = opt->view ? opt->view : find_view("kernels");
 	struct sheet t = { 0 };
 	v->limit = opt->limit ? opt->limit : SIZE_MAX - 1;
+	if (ops->make == view_tree && opt->tree.is_sorted)
+		ops = &sorted_view;
 	int rc = ops->make(&t, v, err);
 	if (!rc)
 		rc = sheet_csv(stdout, &t, err);
@@ -457,6 +494,8 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 			each.sort = NULL;
 		rc = json_view(j, &each, &views[i], err);
 	}
+	if (!rc && opt->tree.is_sorted)
+		rc = json_view(j, v, &sorted_view, err);
 	json_object_end(j);
 	if (!rc)
 		rc = json_finish(j, err);
@@ -466,7 +505,9 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 
 /* The metrics that the views to be shown need and that have data. */
 struct wanted {
-	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX + 16]; /* and those of the hints */
+	/* and those of the hints, or of the tree */
+	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX +
+			 TREE_METRICS_MAX * TREE_METRIC_PARTS + 16];
 	size_t count;
 };
 
@@ -487,6 +528,20 @@ static void want_hints(struct wanted *w, const struct analysis *a)
 		want(w, a, metrics[i]);
 }
 
+static void want_tree(struct wanted *w, const struct report_options *opt, const struct analysis *a)
+{
+	if (!opt->tree.metric_count)
+		want(w, a, opt->sort ? opt->sort : analysis_default_metric(a));
+	for (size_t i = 0; i < opt->tree.metric_count; i++) {
+		const struct tree_metric *m = &opt->tree.metrics[i];
+		for (size_t k = 0; k < m->part_count; k++)
+			want(w, a, m->parts[k]);
+		/* Asked for by name: analysis_profile() says why there is none. */
+		if (!analysis_has_metric(a, m->parts[0]))
+			w->list[w->count++] = m->parts[0];
+	}
+}
+
 static void want_views(struct wanted *w, const struct report_options *opt, const struct analysis *a)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
@@ -497,8 +552,13 @@ static void want_views(struct wanted *w, const struct report_options *opt, const
 	}
 	if (!opt->view)
 		want_hints(w, a);
+	if (opt->view && opt->view->make == view_metrics) {
+		const char *metric;
+		for (size_t i = 0; (metric = analysis_metric(i)); i++)
+			want(w, a, metric);
+	}
 	if (opt->view && opt->view->make == view_tree)
-		want(w, a, opt->sort ? opt->sort : analysis_default_metric(a));
+		want_tree(w, opt, a);
 }
 
 /* No more than what is shown: each metric costs time for every record and room on every node. */
@@ -527,7 +587,7 @@ static int make_profile(struct profile **ret, const struct report_options *opt, 
 	return 0;
 }
 
-static int print_report(const struct report_options *opt, struct analysis *a, struct err *err)
+static int print_report(struct report_options *opt, struct analysis *a, struct err *err)
 {
 	CLEANUP(profile_free) struct profile *p = NULL;
 	struct analysis_summary s;
@@ -538,7 +598,12 @@ static int print_report(const struct report_options *opt, struct analysis *a, st
 	rc = analysis_summarize(a, &opt->filter, &s, err);
 	if (rc < 0)
 		return rc;
-	struct view v = { .a = a, .p = p, .s = &s, .filter = &opt->filter, .sort = opt->sort };
+	struct view v = { .a = a,
+			  .p = p,
+			  .s = &s,
+			  .filter = &opt->filter,
+			  .sort = opt->sort,
+			  .tree = &opt->tree };
 	if (opt->format == FORMAT_JSON)
 		rc = write_json(opt, &v, err);
 	else if (opt->format == FORMAT_CSV)
@@ -551,10 +616,15 @@ static int print_report(const struct report_options *opt, struct analysis *a, st
 
 int cmd_report(int argc, char **argv)
 {
-	static const struct argp argp = {
+	const struct argp_child children[] = {
+		filter_options[0],
+		{ .argp = &tree_argp, .header = "For the tree:", .group = 2 },
+		{ 0 },
+	};
+	const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.children = filter_options,
+		.children = children,
 		.args_doc = "[FILE...]",
 		.doc = "Show where the time of a program and its accelerators went.",
 	};
@@ -566,10 +636,13 @@ int cmd_report(int argc, char **argv)
 	options_parse(&argp, argc, argv, &opt);
 	int rc = input_open_ranks(&in, opt.paths.data, opt.paths.len, &err);
 	vec_release(&opt.paths);
-	if (rc < 0)
+	if (rc < 0) {
+		free(opt.tree.list);
 		return tell_error(&err);
+	}
 	rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
 	rc = rc < 0 ? rc : print_report(&opt, a, &err);
+	free(opt.tree.list);
 	int status = rc < 0 ? tell_error(&err) : CMD_OK;
 	if (fflush(stdout) != 0)
 		status = CMD_FAILED; /* tell_at_exit() says why */

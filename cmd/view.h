@@ -6,6 +6,8 @@
 #include "export/sheet.h"
 #include "profile/profile.h"
 
+struct tree_options;
+
 struct view {
 	struct analysis *a;
 	const struct profile *p; /* every metric with data */
@@ -15,6 +17,7 @@ struct view {
 	size_t limit;         /* rows; the rest is summed up in one */
 	bool is_page;         /* among other tables: what is next to nothing is left out */
 	bool without_callers; /* kernels only */
+	struct tree_options *tree;
 };
 
 /*
@@ -25,6 +28,8 @@ int view_kernels(struct sheet *t, const struct view *v, struct err *err);
 int view_code(struct sheet *t, const struct view *v, struct err *err);
 int view_functions(struct sheet *t, const struct view *v, struct err *err);
 int view_tree(struct sheet *t, const struct view *v, struct err *err);
+int view_tree_sorted(struct sheet *t, const struct view *v, struct err *err);
+int view_metrics(struct sheet *t, const struct view *v, struct err *err);
 int view_processes(struct sheet *t, const struct view *v, struct err *err);
 int view_quality(struct sheet *t, const struct view *v, struct err *err);
 

@@ -87,6 +87,8 @@ struct analysis_profile_options {
 	 *	allocations     how often
 	 *	bytes, flops    of launches and copies, where an import says so; else as much as the
 	 *	                operator that launched needs at least for inputs of those shapes
+	 *	flops8, flops16, flops32, flops64
+	 *	                the same by the width of the numbers; on request only
 	 *	compute-roof    ps that the flops would take at the device's peak; on request only
 	 *	memory-roof     the same for the bytes
 	 *
@@ -125,6 +127,9 @@ int analysis_events(struct analysis *a, const struct analysis_profile_options *o
 /* "source,stall" -> leaf order; -EINVAL with a text. */
 int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_COUNT],
 			struct err *err);
+
+/* The names of all metrics that are known but those of stall reasons; NULL behind the last. */
+const char *analysis_metric(size_t i);
 
 /* Whether there is data for a metric: false for one that is not known, too. */
 bool analysis_has_metric(const struct analysis *a, const char *name);

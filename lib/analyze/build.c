@@ -281,6 +281,25 @@ static int build_flops(struct build *b)
 	return build_costs(b, cost_flops);
 }
 
+#define FLOPS_OF_WIDTH(width, number)                                \
+	static double cost_flops##width(const struct launch_cost *c) \
+	{                                                            \
+		return c->flops_by[number];                          \
+	}                                                            \
+	static bool has_flops##width(const struct analysis *a)       \
+	{                                                            \
+		return has_cost(a, cost_flops##width);               \
+	}                                                            \
+	static int build_flops##width(struct build *b)               \
+	{                                                            \
+		return build_costs(b, cost_flops##width);            \
+	}
+
+FLOPS_OF_WIDTH(8, OP_NUMBER_FP8)
+FLOPS_OF_WIDTH(16, OP_NUMBER_BF16)
+FLOPS_OF_WIDTH(32, OP_NUMBER_FP32)
+FLOPS_OF_WIDTH(64, OP_NUMBER_FP64)
+
 static bool has_bytes(const struct analysis *a)
 {
 	vec_for_each(&a->ops, op) {
@@ -626,6 +645,10 @@ static const struct metric_ops metrics[] = {
 	{ "allocations", "calls", memory_any, build_allocations, NULL },
 	{ "bytes", "bytes", has_bytes, build_bytes, NULL },
 	{ "flops", "flops", has_flops, build_flops, NULL },
+	{ "flops8", "flops", has_flops8, build_flops8, NULL },
+	{ "flops16", "flops", has_flops16, build_flops16, NULL },
+	{ "flops32", "flops", has_flops32, build_flops32, NULL },
+	{ "flops64", "flops", has_flops64, build_flops64, NULL },
 	{ "compute-roof", "ps", has_flops, build_compute_roof, NULL },
 	{ "memory-roof", "ps", has_bytes, build_memory_roof, NULL },
 };
@@ -637,10 +660,16 @@ static bool metric_is(const struct metric_ops *m, const char *name)
 	       (m->build == build_device_samples && !strncmp(name, "stall:", 6));
 }
 
+/* Parts of others, and what rates are made from. */
+static bool is_on_request(const struct metric_ops *m)
+{
+	return !strcmp(m->unit, "ps") || (!strncmp(m->name, "flops", 5) && m->name[5]);
+}
+
 static bool metric_wanted(const struct metric_ops *m, const struct analysis_profile_options *opt)
 {
 	if (!opt->metric_count)
-		return strcmp(m->unit, "ps") != 0; /* what rates are made from */
+		return !is_on_request(m);
 	for (size_t i = 0; i < opt->metric_count; i++) {
 		if (metric_is(m, opt->metrics[i]))
 			return true;
@@ -655,6 +684,11 @@ static bool stalls_wanted(const struct analysis_profile_options *opt)
 	for (size_t i = 0; i < opt->metric_count; i++)
 		wanted |= !strncmp(opt->metrics[i], "stall:", 6);
 	return wanted && !opt->kernels_only;
+}
+
+const char *analysis_metric(size_t i)
+{
+	return i < ARRAY_SIZE(metrics) ? metrics[i].name : NULL;
 }
 
 bool analysis_has_metric(const struct analysis *a, const char *name)
@@ -674,7 +708,10 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 		if (metrics[i].has_data(a))
 			return 0;
 		const char *why = metrics[i].info ? analysis_info(a, metrics[i].info) : NULL;
-		if (!a->has_timeline && has_ops(a))
+		bool needs_timeline = metrics[i].has_data == has_wall ||
+				      metrics[i].has_data == has_sync_idle ||
+				      metrics[i].has_data == has_idle_host;
+		if (needs_timeline && !a->has_timeline && has_ops(a))
 			return err_set(err, -EINVAL,
 				       "no %s in this capture: it holds totals without a timeline",
 				       name);
@@ -686,7 +723,7 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 		err, -EINVAL,
 		"unknown metric '%s'; wall, device-time, device-samples, stall:REASON, "
 		"launches, cpu-samples, cpu-time, idle-host, blocked, syncs, sync-wait, sync-idle, "
-		"bytes, flops, compute-roof and memory-roof are known",
+		"bytes, flops, flops8 to flops64, compute-roof and memory-roof are known",
 		name);
 }
 

@@ -7,6 +7,8 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct device_row {
@@ -136,7 +138,7 @@ static int cost_by_op(struct costs *c, uint32_t metadata, uint32_t name, struct 
 }
 
 /* What Proton's hooks say, by the width of the numbers: "flops8=1e11". */
-static double compute_by_width(const struct device_peaks *p, const char *metadata)
+static void read_widths(const char *metadata, double ret[OP_NUMBER_COUNT])
 {
 	static const struct {
 		const char *key;
@@ -147,22 +149,36 @@ static double compute_by_width(const struct device_peaks *p, const char *metadat
 		{ "flops32", OP_NUMBER_FP32 },
 		{ "flops64", OP_NUMBER_FP64 },
 	};
-	double ns = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
 		struct span value = metadata_value(metadata, widths[i].key);
 		char text[64];
 		snprintf(text, sizeof(text), "%.*s", (int)(value.size < 63 ? value.size : 63),
 			 (const char *)value.data);
-		ns += time_at(strtod(text, NULL), peak_flops(p, widths[i].number, true, ""));
+		double flops = strtod(text, NULL);
+		ret[widths[i].number] = isfinite(flops) && flops > 0 ? flops : 0;
 	}
-	return ns;
+}
+
+/* 0 when part of it is not known. */
+static double compute_time(const struct device_peaks *p, const struct launch_cost *c,
+			   bool is_matrix, const char *kernel)
+{
+	double ns = 0, known = 0;
+	for (int i = 0; i < OP_NUMBER_COUNT; i++) {
+		double peak = peak_flops(p, (enum op_number)i, is_matrix, kernel);
+		if (c->flops_by[i] <= 0 || peak <= 0)
+			continue;
+		ns += time_at(c->flops_by[i], peak);
+		known += c->flops_by[i];
+	}
+	return known >= c->flops * 0.999 ? ns : 0;
 }
 
 int costs_of(struct costs *c, const struct launch *l, uint32_t device, struct launch_cost *ret)
 {
 	const struct launch_detail *d = analysis_launch_detail(c->a, l);
 	const struct device_peaks *p = device ? costs_peaks(c, device) : NULL;
-	struct op_cost cost = { .flops = 0 };
+	struct op_cost cost = { .is_matrix = true };
 	double times = d->count ? (double)d->count : 1;
 
 	if (d->metadata && l->kind == LAUNCH_KERNEL && !d->flops &&
@@ -172,13 +188,18 @@ int costs_of(struct costs *c, const struct launch *l, uint32_t device, struct la
 		.flops = d->flops ? (double)d->flops : cost.flops * times,
 		.bytes = d->bytes ? (double)d->bytes : cost.bytes * times,
 	};
-	if (p && d->flops)
-		sum.compute_ns = compute_by_width(p, analysis_text(c->a, d->metadata));
-	else if (p)
-		sum.compute_ns = time_at(sum.flops, peak_flops(p, cost.number, cost.is_matrix,
-							       strtab_text(&c->a->names, l->name)));
-	/* Copies that leave the device are bound by what they go through. */
-	if (p && l->kind == LAUNCH_KERNEL)
+	if (d->flops)
+		read_widths(analysis_text(c->a, d->metadata), sum.flops_by);
+	else if (cost.number != OP_NUMBER_NONE)
+		sum.flops_by[cost.number] = sum.flops;
+	if (p)
+		sum.compute_ns =
+			compute_time(p, &sum, cost.is_matrix, strtab_text(&c->a->names, l->name));
+	/* Copies that leave the device are bound by what they go through; and of one roof alone it is
+	 * not known whether it is the lower one. */
+	bool is_known = l->kind == LAUNCH_KERNEL &&
+			(sum.compute_ns > 0 || sum.flops <= 0 || !cost.is_matrix);
+	if (p && is_known)
 		sum.memory_ns = time_at(sum.bytes, p->bytes);
 	*ret = sum;
 	return 0;

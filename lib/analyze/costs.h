@@ -6,13 +6,15 @@
  */
 #pragma once
 
+#include "analyze/op_cost.h"
 #include "analyze/peaks.h"
 #include "analyze/tables.h"
 
 /* Of a launch with all that it stands for; 0: not known, and the sums count what is known. */
 struct launch_cost {
 	double flops, bytes;
-	double compute_ns, memory_ns; /* at the device's peaks */
+	double flops_by[OP_NUMBER_COUNT]; /* of those whose numbers are known */
+	double compute_ns, memory_ns;     /* at the device's peaks */
 };
 
 struct costs;

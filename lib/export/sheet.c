@@ -222,7 +222,11 @@ static void format_cell(const struct sheet *t, size_t row, size_t column, const 
 		text_decimal(out, c->ratio, 2);
 		break;
 	case SHEET_FIGURE:
-		text_decimal(out, c->ratio, c->ratio < 9.995 ? 2 : c->ratio < 99.95 ? 1 : 0);
+		text_decimal(out, c->ratio,
+			     c->ratio < 0.9995  ? 3
+			     : c->ratio < 9.995 ? 2
+			     : c->ratio < 99.95 ? 1
+						: 0);
 		break;
 	}
 }

@@ -33,7 +33,7 @@ enum sheet_kind {
 	SHEET_BYTES,    /* the same for bytes: 12.0 MB, powers of 1000 */
 	SHEET_SHARE,    /* 51.2, of 100; a fraction of 1 in CSV and JSON */
 	SHEET_DECIMAL,  /* 3.14 */
-	SHEET_FIGURE,   /* three significant digits: 1,234, 12.3, 0.12 */
+	SHEET_FIGURE,   /* three significant digits: 1,234, 12.3, 0.123 */
 };
 
 struct sheet_column {

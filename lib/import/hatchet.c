@@ -200,6 +200,11 @@ static int on_value(struct hatchet *h, struct span value)
 					   &h->tree.devices.data[h->device].arch);
 		else if (!strcmp(key_text(h), "num_sms"))
 			(void)decimal_u64(value, &h->tree.devices.data[h->device].units);
+		for (int i = 0; i < TREE_CLOCK_COUNT; i++) {
+			if (!strcmp(key_text(h), tree_clock_keys[i]))
+				(void)decimal_u64(value,
+						  &h->tree.devices.data[h->device].clocks[i]);
+		}
 		break;
 	default:
 		break;

@@ -25,11 +25,21 @@ struct tree_node {
 	bool is_hidden;        /* under Proton's own launch metadata */
 };
 
+/* What tells how fast a device can be at best, under the keys that Proton has for it. */
+enum tree_clock {
+	TREE_CLOCK_RATE,  /* kHz */
+	TREE_MEMORY_RATE, /* kHz */
+	TREE_BUS_WIDTH,   /* bits */
+	TREE_CLOCK_COUNT
+};
+extern const char *const tree_clock_keys[TREE_CLOCK_COUNT];
+
 struct tree_device {
 	uint32_t type; /* string: "CUDA" */
 	uint32_t index;
-	uint32_t arch;   /* string */
-	uint64_t units;  /* "num_sms" */
+	uint32_t arch;  /* string */
+	uint64_t units; /* "num_sms" */
+	uint64_t clocks[TREE_CLOCK_COUNT];
 	uint32_t id;     /* the capture's */
 	uint64_t now_ns; /* where its next work is laid */
 };

@@ -6,6 +6,7 @@
 #include "import/pyname.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Proton's scope around the kernels that its own launch hooks run; its viewer hides it as well. */
@@ -32,6 +33,12 @@ int tree_device(struct tree *t, uint32_t type, uint32_t index, struct tree_devic
 	*ret = vec_last(&t->devices);
 	return 0;
 }
+
+const char *const tree_clock_keys[TREE_CLOCK_COUNT] = {
+	[TREE_CLOCK_RATE] = "clock_rate",
+	[TREE_MEMORY_RATE] = "memory_clock_rate",
+	[TREE_BUS_WIDTH] = "bus_width",
+};
 
 struct tree_emit {
 	struct session *session;
@@ -171,6 +178,22 @@ static int find_paths(struct tree_emit *e)
 
 /* ---- records ---- */
 
+/* As "device.cuda.0.clock_rate". */
+static int emit_clocks(struct tree_emit *e, const struct tree_device *d, const char *runtime)
+{
+	char key[128], value[32];
+	int rc = 0;
+	for (int i = 0; i < TREE_CLOCK_COUNT && !rc; i++) {
+		if (!d->clocks[i])
+			continue;
+		snprintf(key, sizeof(key), "device.%.64s.%u.%s", runtime, d->index,
+			 tree_clock_keys[i]);
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)d->clocks[i]);
+		rc = session_info(e->session, key, value);
+	}
+	return rc;
+}
+
 static int emit_device(struct tree_emit *e, struct tree_device *d)
 {
 	struct record rec = { .type = RECORD_DEVICE };
@@ -186,6 +209,8 @@ static int emit_device(struct tree_emit *e, struct tree_device *d)
 						     : type.data[i]));
 	int rc = capture_writer_string(e->session->writer, strbuf_text(&e->text),
 				       &rec.device.runtime);
+	if (!rc)
+		rc = emit_clocks(e, d, strbuf_text(&e->text));
 	strbuf_reset(&e->text);
 	strbuf_add(&e->text, type.data, type.size);
 	if (arch.size)

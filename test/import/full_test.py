@@ -107,6 +107,46 @@ class Proton(unittest.TestCase):
                 leaves[name.strip()] = (float(time), float(count))
         return leaves
 
+    def trees(self, path, metrics, options=()):
+        """Names and values of both viewers' trees, numbers as theirs are rounded."""
+        done = subprocess.run([os.path.join(self.bin, 'proton-viewer'), '-m', metrics, *options, path],
+                              capture_output=True, text=True, check=True, timeout=120)
+        text = re.sub(r'\x1b\[[0-9;]*m', '', done.stdout)
+        count = len(metrics.split(','))
+        rows = re.findall(r'^[ │├└─]*((?:(?:[\d.]+|nan) ){%d})(\S.*)$' % count, text, re.MULTILINE)
+        theirs = [(name.strip(), *[None if v in ('nan', '0.000') else v for v in values.split()])
+                  for values, name in rows]
+        ours = ['--include' if o == '-i' else o for o in options]
+        # Its expressions are matched from a name's beginning on, ours anywhere.
+        ours = [o[2:] if o.startswith('.*') else o for o in ours]
+        done = subprocess.run([os.environ['ACCEL_PROF'], 'report', path, '-m', metrics, *ours,
+                               *([] if '-f' in options else ['-f', 'full']), '--json'],
+                              capture_output=True, text=True, check=True, timeout=120)
+        mine = [(row['name'], *['%.3f' % row[m] if row[m] else None for m in metrics.split(',')])
+                for row in json.loads(done.stdout)['tree'] if row['kind'] != 'boundary']
+        return sorted(theirs, key=str), sorted(mine, key=str)
+
+    def test_same_trees(self):
+        folder = os.path.join(os.environ['TRACES'], 'hatchet')
+        if not os.path.isdir(folder):
+            self.skipTest('no shared traces')
+        for name, metrics in (('cuda', 'time/ms,avg_time/us'), ('cuda', 'tflop8/s,gbyte/s'),
+                              ('cuda', 'time/%,byte/s'), ('hip', 'gflop8/s,time/us'),
+                              ('frame', 'time/ns,count'), ('triton', 'time/ns,gbyte/s')):
+            with self.subTest(name=name, metrics=metrics):
+                theirs, ours = self.trees(os.path.join(folder, name + '.json'), metrics)
+                self.assertEqual(ours, theirs)
+        for options in (['-i', '.*test0'], ['-e', '.*foo'], ['-t', '300000'], ['-d', '2'],
+                        ['-f', 'file_function_line']):
+            with self.subTest(options=options):
+                theirs, ours = self.trees(os.path.join(folder, 'frame.json'), 'time/ns', options)
+                self.assertEqual(ours, theirs)
+        # Parents have none there.
+        for name in ('cuda', 'hip'):
+            theirs, ours = self.trees(os.path.join(folder, name + '.json'), 'util')
+            self.assertEqual([row for row in ours if row[0] != 'ROOT'],
+                             [row for row in theirs if row[0] != 'ROOT'])
+
     def test_same_kernels(self):
         folder = os.path.join(os.environ['TRACES'], 'hatchet')
         paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder))] \
