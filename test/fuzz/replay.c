@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An ordinary main() around a fuzz target: every file of the folders named, and every prefix of
- * those of at most 8 KiB, so that each saved case is part of each test run.
+ * those of at most PREFIX_MAX_BYTES, so that each saved case is part of each test run.
  */
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -13,7 +13,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define PREFIX_MAX_BYTES 8192
+/* Code objects are larger; their targets say so. */
+#ifndef PREFIX_MAX_BYTES
+#define PREFIX_MAX_BYTES 4096
+#endif
 
 /* Each input in an allocation of exactly its size, so that ASan sees one byte too far. */
 static void replay(const char *data, size_t size)
