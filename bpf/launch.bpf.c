@@ -143,26 +143,44 @@ static __always_inline bool read_value(const struct registers *registers,
 	return failed;
 }
 
-/* Those of the entry, or those of the return. Returns flags of enum event_probe_flag. */
+struct values_context {
+	const struct probe_program *program;
+	const struct registers *registers;
+	u64 *value;
+	u32 at_return;
+	u32 flags; /* enum event_probe_flag */
+};
+
+static long values_step(u32 i, struct values_context *c)
+{
+	const struct probe_read *read;
+
+	if (i >= EVENT_PROBE_VALUES || i >= c->program->reads)
+		return 1;
+	read = &c->program->read[i];
+	bool is_late = read->from == PROBE_READ_RETURN || read->from >= PROBE_READ_LATER;
+	if (is_late == c->at_return && read_value(c->registers, read, c->value))
+		c->flags |= EVENT_PROBE_FAILED;
+	return 0;
+}
+
+/* Those of the entry, or those of the return. Returns flags of enum event_probe_flag. A plain loop
+ * would be verified once for each turn, for 10 ms of every start. */
 static __always_inline u32 read_values(struct pt_regs *ctx, struct slot *slot,
 				       const struct probe_program *program, u64 *value,
 				       bool at_return)
 {
-	/* Not on the stack: 256 bytes of the 512 that a program has with all that it calls. */
-	struct registers *registers = (struct registers *)slot->registers;
-	u32 flags = 0;
+	struct values_context c = {
+		.program = program,
+		/* Not on the stack: 256 bytes of the 512 that a program has with all it calls. */
+		.registers = (struct registers *)slot->registers,
+		.value = value,
+		.at_return = at_return,
+	};
 
-	registers_load(registers, ctx);
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < EVENT_PROBE_VALUES; i++) {
-		const struct probe_read *read = &program->read[i];
-		if (i >= program->reads)
-			break;
-		bool is_late = read->from == PROBE_READ_RETURN || read->from >= PROBE_READ_LATER;
-		if (is_late == at_return && read_value(registers, read, value))
-			flags |= EVENT_PROBE_FAILED;
-	}
-	return flags;
+	registers_load((struct registers *)slot->registers, ctx);
+	bpf_loop(EVENT_PROBE_VALUES, values_step, &c, 0);
+	return c.flags;
 }
 
 static __always_inline const struct probe_program *program_get(u32 index)

@@ -23,4 +23,17 @@ const volatile __u32 stack_mode = STACK_MODE_FP;
 __u32 ids_level;
 __u64 ids_namespace;
 
+__noinline int slot_take(void)
+{
+	u32 first = bpf_get_smp_processor_id() * SLOTS_PER_CPU;
+
+	for (u32 i = 0; i < SLOTS_PER_CPU; i++) {
+		u32 index = first + i;
+		struct slot *slot = bpf_map_lookup_elem(&slots, &index);
+		if (slot && __sync_val_compare_and_swap(&slot->busy, 0, 1) == 0)
+			return index;
+	}
+	return -1;
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -75,7 +75,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	u32 pid = current_ids() >> 32;
 	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
-	struct event_exec *event, plain;
+	struct event_exec *event;
 	struct slot *slot;
 
 	if (!flags)
@@ -85,14 +85,15 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&unwind_processes, &pid);
 	bpf_map_delete_elem(&python_processes, &pid);
 	slot = slot_claim();
-	event = slot ? (struct event_exec *)slot->words : &plain;
-	event_begin(&event->header, EVENT_EXEC);
-	event->uid = BPF_CORE_READ(task, cred, euid.val);
-	event->arguments_size = 0;
 	if (!slot) {
-		event_submit(&event->header, sizeof(*event), LOSS_PROCESS_RING_FULL);
+		struct event_exec plain = { .uid = BPF_CORE_READ(task, cred, euid.val) };
+		event_begin(&plain.header, EVENT_EXEC);
+		event_submit(&plain.header, sizeof(plain), LOSS_PROCESS_RING_FULL);
 		return 0;
 	}
+	event = (struct event_exec *)slot->words;
+	event_begin(&event->header, EVENT_EXEC);
+	event->uid = BPF_CORE_READ(task, cred, euid.val);
 	event->arguments_size = read_arguments(task, event);
 	event_submit(&event->header, sizeof(*event) + (event->arguments_size & 4095),
 		     LOSS_PROCESS_RING_FULL);

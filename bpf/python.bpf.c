@@ -200,9 +200,9 @@ static __always_inline int read_code(const struct python_layout *layout, u64 cod
 }
 
 /* Send what a code object says, if it was not sent before. Whether it was: what cannot be read here the
- * recorder tries to read itself. */
-static __noinline int send_new_code(const struct python_layout *layout, u64 code, u32 check,
-				    u32 pid)
+ * recorder tries to read itself. Not static: verified once, and not in every state that it is called in,
+ * for half of the time of loading. */
+__noinline int send_new_code(const struct python_layout *layout, u64 code, u32 check, u32 pid)
 {
 	struct sent_key key = { code, check, pid };
 	struct event_python_code *event;
