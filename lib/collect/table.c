@@ -11,49 +11,6 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* What the kernel says to a map type without batches (not in errno.h). */
-#define KERNEL_ENOTSUPP 524
-
-int map_create_inner(const char *name, uint32_t size, uint32_t count, void **ret_memory,
-		     size_t *ret_bytes)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = ((size_t)size * count + page - 1) & ~(page - 1);
-	CLEANUP_CLOSE int fd =
-		bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), size, count, &opts);
-
-	if (fd < 0)
-		return fd == -1 ? -errno : fd;
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	*ret_memory = memory;
-	*ret_bytes = bytes;
-	return TAKE_FD(fd);
-}
-
-int map_in_map_update(int outer, const uint32_t *numbers, const int *fds, size_t count)
-{
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	uint32_t done = (uint32_t)count;
-	int rc;
-
-	if (!count)
-		return 0;
-	rc = bpf_map_update_batch(outer, numbers, fds, &done, &opts);
-	if (rc == -1)
-		rc = -errno;
-	if (rc != -KERNEL_ENOTSUPP && rc != -EOPNOTSUPP && rc != -EINVAL)
-		return rc;
-	for (size_t i = 0; i < count; i++) {
-		rc = bpf_map_update_elem(outer, &numbers[i], &fds[i], BPF_ANY);
-		if (rc < 0)
-			return rc == -1 ? -errno : rc;
-	}
-	return 0;
-}
-
 int tables_init(struct tables *t, int outer, uint32_t limit, struct worker *worker)
 {
 	memset(t, 0, sizeof(*t));
@@ -73,6 +30,7 @@ static void table_unmap(struct table *table)
 
 void tables_release(struct tables *t)
 {
+	inner_updates_release(&t->updates);
 	vec_for_each(&t->list, table)
 		table_unmap(table);
 	for (size_t i = 0; i < TABLES_UNREADABLE_MAX; i++)
@@ -191,7 +149,7 @@ static int table_share(struct tables *t, struct table *table, const struct unwin
 	if (vec_reserve(&t->fresh, t->fresh.len + 1) < 0 ||
 	    vec_reserve(&t->fresh_fds, t->fresh_fds.len + 1) < 0)
 		return -ENOMEM;
-	int fd = map_create_inner("unwind_table", sizeof(struct unwind_cell),
+	int fd = inner_map_create("unwind_table", sizeof(struct unwind_cell),
 				  rows->pages + rows->rows, &memory, &bytes);
 	if (fd < 0)
 		return fd;
@@ -283,7 +241,8 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 
 int tables_publish(struct tables *t)
 {
-	int rc = map_in_map_update(t->outer, t->fresh.data, t->fresh_fds.data, t->fresh.len);
+	int rc =
+		inner_update(&t->updates, t->outer, t->fresh.data, t->fresh_fds.data, t->fresh.len);
 
 	vec_for_each(&t->fresh_fds, fd)
 		close(*fd);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "collect/inner_map.h"
 #include "unwind/table.h"
 
 #include <stdbool.h>
@@ -50,6 +51,7 @@ struct tables {
 	/* Made since the last tables_publish(). */
 	VEC(uint32_t) fresh;
 	VEC(int) fresh_fds;
+	struct inner_updates updates;
 	uint64_t build_ns;      /* time that making them took */
 	uint32_t built, failed; /* files with a table and without */
 	/* Files that could not be read, as against those without unwind information: the first few, as
@@ -82,13 +84,3 @@ int tables_publish(struct tables *t);
 
 /* CPU time of ours. */
 uint64_t table_clock_ns(void);
-
-/*
- * Put maps @fds under @numbers of an array of maps, in one system call where the kernel can do that:
- * each call waits until no program uses what was there before, 10 ms or more.
- */
-int map_in_map_update(int outer, const uint32_t *numbers, const int *fds, size_t count);
-/* A BPF array of @count values of @size bytes, mapped into our memory; its descriptor, or a negative
- * errno. */
-int map_create_inner(const char *name, uint32_t size, uint32_t count, void **ret_memory,
-		     size_t *ret_bytes);

@@ -74,6 +74,7 @@ void unwinder_close(struct unwinder *u)
 {
 	if (!u)
 		return;
+	inner_updates_release(&u->updates);
 	vec_for_each(&u->spaces, space)
 		vec_release(&space->mappings);
 	vec_for_each(&u->fds, fd)
@@ -85,7 +86,6 @@ void unwinder_close(struct unwinder *u)
 	vec_release(&u->numbers);
 	vec_release(&u->fds);
 	vec_release(&u->moved);
-	vec_release(&u->left);
 	vec_release(&u->copy_mappings);
 	vec_release(&u->copy_objects);
 	hash_release(&u->followers);
@@ -140,8 +140,9 @@ static void space_release(struct unwinder *u, struct space *space, uint64_t now_
 	vec_release(&space->mappings);
 }
 
-/* One process less has it. The kernel's copy goes later: taking something out of a map of maps waits
- * for all CPUs, 6 to 14 ms on an idle machine, in which nobody's tables would come. */
+/* One process less has it. The kernel's copy stays until the number is used again: taking something out
+ * of a map of maps waits for all CPUs, 6 to 14 ms on an idle machine, in which nobody's tables would
+ * come. */
 static void space_leave(struct unwinder *u, uint32_t number, uint64_t now_ns)
 {
 	struct space *space = &u->spaces.data[number];
@@ -150,7 +151,6 @@ static void space_leave(struct unwinder *u, uint32_t number, uint64_t now_ns)
 		return;
 	space_release(u, space, now_ns);
 	space->left_ns = now_ns;
-	(void)vec_push(&u->left, number);
 }
 
 int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child)
@@ -298,7 +298,7 @@ static int space_stage(struct unwinder *u, struct follower *f, struct space *fre
 	    vec_reserve(&u->fds, u->fds.len + 1) < 0 ||
 	    vec_reserve(&u->moved, u->moved.len + 1) < 0)
 		return -ENOMEM;
-	int fd = map_create_inner("unwind_space", sizeof(struct unwind_mapping),
+	int fd = inner_map_create("unwind_space", sizeof(struct unwind_mapping),
 				  (uint32_t)fresh->mappings.len, &memory, &bytes);
 	if (fd < 0) {
 		log_debug("mappings of process %u: %s", f->pid, strerror(-fd));
@@ -355,18 +355,15 @@ static int publish(struct unwinder *u)
 	int rc = tables_publish(&u->tables);
 
 	if (rc >= 0)
-		rc = map_in_map_update(u->spaces_fd, u->numbers.data, u->fds.data, u->numbers.len);
+		rc = inner_update(&u->updates, u->spaces_fd, u->numbers.data, u->fds.data,
+				  u->numbers.len);
 	vec_for_each(&u->fds, fd)
 		close(*fd);
 	vec_for_each(&u->moved, m) {
 		if (rc >= 0)
 			(void)bpf_map_update_elem(u->processes_fd, &m->pid, &m->space, m->flags);
 	}
-	vec_for_each(&u->left, number) {
-		if (!u->spaces.data[*number].users)
-			(void)bpf_map_delete_elem(u->spaces_fd, number);
-	}
-	u->numbers.len = u->fds.len = u->moved.len = u->left.len = 0;
+	u->numbers.len = u->fds.len = u->moved.len = 0;
 	if (rc < 0)
 		log_debug("cannot publish unwind tables: %s", strerror(-rc));
 	return 0;

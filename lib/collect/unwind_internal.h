@@ -45,7 +45,7 @@ struct unwinder {
 	VEC(uint32_t) numbers;
 	VEC(int) fds;
 	VEC(struct moved) moved;
-	VEC(uint32_t) left; /* numbers that the kernel need not have any more */
+	struct inner_updates updates;
 
 	/* The address space that a copied stack is walked in; see unwind_copy.c. */
 	VEC(struct unwind_mapping) copy_mappings;
