@@ -132,6 +132,7 @@ struct event_exit {
 /*
  * Where the tables gave out, so that user space can go on: the frame reached, with the memory from
  * its stack pointer on. The walk has given event_stack.user_count frames, of which it is the last.
+ * More of the same stack, if there is more, follows in events with the same time and thread.
  */
 struct event_copy {
 	struct event_header header;
@@ -140,16 +141,25 @@ struct event_copy {
 		is_leaf;  /* as in struct unwind_state; is_leaf: @regs are its own */
 	__u32 stack_size; /* bytes that could be read, from @stack_address on */
 	__u64 stack_address;
+	__u32 part;             /* 0: the first, whose registers count */
+	__u32 missing;          /* a bit for each EVENT_COPY_PIECE that could not be read */
 	__u64 regs[EVENT_REGS]; /* of the innermost frame */
 	__u8 stack[];
 };
 
-/* How much of a stack is copied, in pieces that never cross a page. 99 in 100 stacks of PyTorch and
- * of Python are smaller. */
-#define EVENT_COPY_BYTES (32u << 10)
-#define EVENT_COPY_PIECE 1024u
+/* How much of a stack there is in one event, in pieces that never cross a page. */
+#define EVENT_COPY_BYTES  (16u << 10)
+#define EVENT_COPY_PIECE  1024u
+#define EVENT_COPY_PIECES (EVENT_COPY_BYTES / EVENT_COPY_PIECE)
+/* How many there are. 99 in 100 stacks of PyTorch and of Python are smaller than the usual two. Where
+ * nothing is known of the code, as it was mapped just now, all frames are to be found from the copy. */
+#define EVENT_COPY_PARTS_USUAL 2u
+#define EVENT_COPY_PARTS       8u
+/* Pages missing one after the other that count as the end of a stack: fewer can be inside of a large
+ * frame that has not touched all of it. */
+#define EVENT_COPY_HOLE 8u
 
-/* Room for any event but EVENT_COPY: a slot of the scratch map. */
+/* Room for any event: a slot of the scratch map. */
 #define EVENT_MAX_BYTES (32u << 10)
 
 /* Slots of the scratch map for each possible CPU; maps.bpf.h tells why more than one. */
@@ -205,7 +215,8 @@ EVENT_ASSERT(sizeof(struct event_resume) == 56);
 EVENT_ASSERT(sizeof(struct event_fork) == 40);
 EVENT_ASSERT(sizeof(struct event_exec) == 40);
 EVENT_ASSERT(sizeof(struct event_exit) == 40);
-EVENT_ASSERT(sizeof(struct event_copy) == 216);
+EVENT_ASSERT(sizeof(struct event_copy) == 224);
+EVENT_ASSERT(sizeof(struct event_copy) + EVENT_COPY_BYTES <= EVENT_MAX_BYTES);
 EVENT_ASSERT(sizeof(struct event_sample) + (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8 +
 		     EVENT_PYTHON_FRAMES * 16 <=
 	     EVENT_MAX_BYTES);

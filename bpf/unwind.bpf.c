@@ -574,42 +574,94 @@ static __always_inline bool wants_copy(const struct event_stack *stack, u64 now_
 	return true;
 }
 
+struct copy_context {
+	struct unwind_copying *state; /* in the slot whose stack it is */
+	struct slot *slot;            /* the part's own */
+};
+
+static long read_piece(u32 i, struct copy_context *c)
+{
+	struct event_copy *copy = (struct event_copy *)c->slot->words;
+	struct unwind_copying *state = c->state;
+	u64 address = state->address + i * EVENT_COPY_PIECE;
+
+	if (i >= EVENT_COPY_PIECES)
+		return 1;
+	if (address >= state->hole) {
+		if (!bpf_probe_read_user(copy->stack + i * EVENT_COPY_PIECE, EVENT_COPY_PIECE,
+					 (void *)address)) {
+			state->holes = 0;
+			copy->stack_size = (i + 1) * EVENT_COPY_PIECE;
+			return 0;
+		}
+		state->hole = (address | 4095) + 1;
+		state->holes++;
+	}
+	copy->missing |= 1u << (i & 31);
+	return state->holes > EVENT_COPY_HOLE;
+}
+
+static __always_inline void fill_copy(struct event_copy *copy, const struct slot *of)
+{
+	const struct unwind_walk *walk = &of->walk;
+
+	copy->header = *(const struct event_header *)of->words;
+	copy->header.type = EVENT_COPY;
+	copy->header.stack_offset = 0;
+	copy->pc = walk->state.pc;
+	copy->sp = walk->state.sp;
+	copy->fp = walk->state.fp;
+	copy->has_fp = walk->state.has_fp;
+	copy->is_return = walk->state.is_return;
+	copy->is_leaf = walk->state.is_leaf && !walk->state.signal_regs;
+	for (u32 i = 0; i < EVENT_REGS; i++)
+		copy->regs[i] = walk->regs[i];
+}
+
+static long send_part(u32 part, struct copy_context *c)
+{
+	struct event_copy *copy = (struct event_copy *)c->slot->words;
+	struct unwind_copying *state = c->state;
+	u32 size;
+
+	copy->part = part;
+	copy->missing = 0;
+	copy->stack_address = state->address;
+	copy->stack_size = 0;
+	bpf_loop(EVENT_COPY_PIECES, read_piece, c, 0);
+	state->address += EVENT_COPY_BYTES;
+	size = copy->stack_size;
+	if (size > EVENT_COPY_BYTES)
+		return 1;
+	size += sizeof(*copy);
+	copy->header.size = size;
+	if (bpf_ringbuf_output(&events, copy, size, BPF_RB_NO_WAKEUP))
+		return 1;
+	state->sent++;
+	return state->holes > EVENT_COPY_HOLE || state->sent >= state->parts;
+}
+
 static __always_inline void send_copy(struct slot *slot, struct event_stack *stack)
 {
-	const struct unwind_state *state = &slot->walk.state;
-	u32 size = sizeof(struct event_copy) + EVENT_COPY_BYTES;
-	struct event_copy *copy = bpf_ringbuf_reserve(&events, size, 0);
+	u64 first = slot->walk.regs[UNWIND_REG_SP], sp = slot->walk.state.sp;
+	struct copy_context c = { .state = &slot->walk.copying, .slot = slot_claim() };
 
-	if (!copy)
+	if (!c.slot)
 		return;
-	copy->header = *(struct event_header *)slot->words;
-	copy->header.type = EVENT_COPY;
-	copy->header.size = size;
-	copy->header.stack_offset = 0;
-	copy->pc = state->pc;
-	copy->sp = state->sp;
-	copy->fp = state->fp;
-	copy->has_fp = state->has_fp;
-	copy->is_return = state->is_return;
-	copy->is_leaf = state->is_leaf && !state->signal_regs;
 	/* From the innermost frame on, if that is near: libunwind has to begin there. */
-	if (state->sp - slot->walk.regs[UNWIND_REG_SP] < EVENT_COPY_BYTES / 2)
-		copy->stack_address = slot->walk.regs[UNWIND_REG_SP];
-	else
-		copy->stack_address = state->sp;
-	copy->stack_address &= ~(u64)(EVENT_COPY_PIECE - 1);
-	copy->stack_size = 0;
-	for (u32 i = 0; i < EVENT_REGS; i++)
-		copy->regs[i] = slot->walk.regs[i];
-	for (u32 i = 0; i < EVENT_COPY_BYTES / EVENT_COPY_PIECE; i++) {
-		u32 at = i * EVENT_COPY_PIECE;
-		if (bpf_probe_read_user(copy->stack + at, EVENT_COPY_PIECE,
-					(void *)(copy->stack_address + at)))
-			break;
-		copy->stack_size = at + EVENT_COPY_PIECE;
-	}
-	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
-	stack->flags |= EVENT_STACK_COPIED;
+	if (sp - first < EVENT_COPY_BYTES)
+		sp = first;
+	c.state->address = sp & ~(u64)(EVENT_COPY_PIECE - 1);
+	c.state->hole = 0;
+	c.state->holes = 0;
+	c.state->sent = 0;
+	c.state->parts =
+		stack->status == STACK_CAUSE_NO_TABLE ? EVENT_COPY_PARTS : EVENT_COPY_PARTS_USUAL;
+	fill_copy((struct event_copy *)c.slot->words, slot);
+	bpf_loop(EVENT_COPY_PARTS, send_part, &c, 0);
+	slot_free(c.slot);
+	if (c.state->sent)
+		stack->flags |= EVENT_STACK_COPIED;
 }
 
 static __always_inline void begin_walk(struct unwind_walk *walk)

@@ -81,4 +81,12 @@ struct unwind_walk {
 	u32 reserved;
 	u64 start_sp;
 	struct unwind_memo memo;
+	/* How far the copy of the stack is. */
+	struct unwind_copying {
+		u64 address;     /* of the next part */
+		u64 hole;        /* where the page behind a missing one begins */
+		u32 holes;       /* missing pages, one after the other */
+		u32 parts, sent; /* how many there may be, and are */
+		u32 reserved;
+	} copying;
 };

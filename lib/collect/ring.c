@@ -50,6 +50,15 @@ static bool code_is_valid(const struct event_header *event)
 	       code->lines_bytes <= event->size - least;
 }
 
+static bool copy_is_valid(const struct event_header *event)
+{
+	const struct event_copy *copy = (const struct event_copy *)event;
+
+	return event->size >= sizeof(*copy) && !event->stack_offset &&
+	       copy->stack_size <= EVENT_COPY_BYTES &&
+	       copy->stack_size <= event->size - sizeof(*copy);
+}
+
 bool event_is_valid(const void *bytes, size_t size)
 {
 	const struct event_header *event = bytes;
@@ -78,9 +87,7 @@ bool event_is_valid(const void *bytes, size_t size)
 	case EVENT_PYTHON_CODE:
 		return code_is_valid(event);
 	case EVENT_COPY:
-		return size == sizeof(struct event_copy) + EVENT_COPY_BYTES &&
-		       !event->stack_offset &&
-		       ((const struct event_copy *)event)->stack_size <= EVENT_COPY_BYTES;
+		return copy_is_valid(event);
 	default:
 		return false;
 	}

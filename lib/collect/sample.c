@@ -153,27 +153,57 @@ void sample_forget_copies(struct samples *s)
 	memset(s->copies, 0, sizeof(s->copies));
 }
 
+static const struct event_copy *find_part(const struct samples *s, uint64_t time_ns, uint32_t pid,
+					  const struct event_copy *first, uint32_t part)
+{
+	for (size_t i = 0; i < SAMPLE_COPIES; i++) {
+		const struct event_copy *copy = s->copies[i];
+		if (copy && copy->header.time_ns == time_ns && copy->header.pid == pid &&
+		    copy->part == part && (!first || copy->header.tid == first->header.tid))
+			return copy;
+	}
+	return NULL;
+}
+
+/* The memory that was copied, of all parts, to s->copied. */
+static void join_parts(struct samples *s, const struct event_copy *first)
+{
+	const struct event_copy *next = first;
+	struct unwinder_memory *to = &s->copied;
+
+	memset(to->missing, 0, sizeof(to->missing));
+	to->size = 0;
+	for (uint32_t part = 0; next && part < EVENT_COPY_PARTS;) {
+		uint32_t begin = part * EVENT_COPY_BYTES;
+		if (next->stack_address != first->stack_address + begin)
+			break;
+		memcpy(to->bytes + begin, next->stack, next->stack_size);
+		to->missing[begin / EVENT_COPY_PIECE / 32] |= next->missing
+							      << begin / EVENT_COPY_PIECE % 32;
+		to->size = begin + next->stack_size;
+		next = find_part(s, first->header.time_ns, first->header.pid, first, ++part);
+	}
+}
+
 /* What the kernel could not walk to its end goes on with the copy that was sent ahead. */
 static int go_on(struct samples *s, struct process *process, uint64_t time_ns,
 		 const struct event_stack **stack)
 {
 	struct event_stack *whole = (struct event_stack *)s->whole;
+	const struct event_copy *copy = find_part(s, time_ns, process->pid, NULL, 0);
 
-	for (size_t i = 0; s->unwinder && i < SAMPLE_COPIES; i++) {
-		const struct event_copy *copy = s->copies[i];
-		if (!copy || copy->header.time_ns != time_ns || copy->header.pid != process->pid)
-			continue;
-		/* Frames that no mapping tells of yet may be in one that was not reported. */
-		if (!mappings_find(&process->mappings, copy->pc - (copy->is_return != 0)) &&
-		    process_read_maps(s->processes, process, time_ns) < 0)
-			return 0;
-		int rc = unwinder_continue(s->unwinder, &process->mappings, copy, *stack, whole,
-					   time_ns);
-		if (rc == 0)
-			*stack = whole;
-		return rc;
-	}
-	return 0;
+	if (!s->unwinder || !copy)
+		return 0;
+	/* Frames that no mapping tells of yet may be in one that was not reported. */
+	if (!mappings_find(&process->mappings, copy->pc - (copy->is_return != 0)) &&
+	    process_read_maps(s->processes, process, time_ns) < 0)
+		return 0;
+	join_parts(s, copy);
+	int rc = unwinder_continue(s->unwinder, &process->mappings, copy, &s->copied, *stack, whole,
+				   time_ns);
+	if (rc == 0)
+		*stack = whole;
+	return rc;
 }
 
 static uint32_t stack_flags(const struct event_stack *stack)

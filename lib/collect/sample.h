@@ -9,15 +9,15 @@
 #include "capture/writer.h"
 #include "collect/process.h"
 #include "collect/python_merge.h"
+#include "collect/unwind.h"
 
 #include <stdint.h>
 
 struct python;
-struct unwinder;
 
-/* Copies of stacks whose samples follow at once; more threads than this do not sample in the same
- * nanosecond. */
-#define SAMPLE_COPIES 16
+/* Copies of stacks, in parts, whose samples follow at once; more than 16 threads do not sample in the
+ * same nanosecond. */
+#define SAMPLE_COPIES (16 * EVENT_COPY_PARTS)
 
 struct samples {
 	struct capture_writer *writer;
@@ -32,7 +32,8 @@ struct samples {
 	struct merge_item items[MERGE_ITEMS(EVENT_USER_FRAMES, EVENT_PYTHON_FRAMES)];
 	struct unwinder *unwinder; /* NULL: there are no copies */
 	const struct event_copy *copies[SAMPLE_COPIES];
-	uint32_t copy_count; /* ever; the last ones are kept */
+	uint32_t copy_count;           /* ever; the last ones are kept */
+	struct unwinder_memory copied; /* the parts of one, joined */
 	/* A stack that was gone on with by its copy. */
 	uint64_t whole[EVENT_MAX_BYTES / 8];
 	uint64_t count;   /* samples taken */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "bpf/events.h"
 #include "collect/table.h"
 
 #include <stdint.h>
@@ -34,16 +35,21 @@ void unwinder_drop(struct unwinder *u, uint32_t pid, uint64_t now_ns);
 /* Look at all that were marked, and tell the kernel. */
 int unwinder_publish(struct unwinder *u, uint64_t now_ns);
 
+/* What was copied of a stack. */
+struct unwinder_memory {
+	uint32_t size;
+	uint32_t missing[EVENT_COPY_PARTS * EVENT_COPY_PIECES / 32]; /* a bit for each piece */
+	uint8_t bytes[EVENT_COPY_PARTS * EVENT_COPY_BYTES];
+};
+
 /*
- * Go on with @stack where the tables gave out, by its copy @event and what is mapped in @mappings: to
- * @ret, which has room for EVENT_USER_FRAMES user frames and what kernel frames @stack has.
+ * Go on with @stack where the tables gave out, by its copy @event with @memory, and what is
+ * mapped in @mappings: to @ret, which has room for EVENT_USER_FRAMES user frames and what kernel frames @stack has.
  */
-struct event_copy;
-struct event_stack;
 struct mappings;
 int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
-		      const struct event_copy *event, const struct event_stack *stack,
-		      struct event_stack *ret, uint64_t now_ns);
+		      const struct event_copy *event, const struct unwinder_memory *memory,
+		      const struct event_stack *stack, struct event_stack *ret, uint64_t now_ns);
 
 struct unwinder_stats {
 	uint64_t table_bytes, build_ns;

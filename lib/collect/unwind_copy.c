@@ -10,6 +10,7 @@
 #include "unwind/copy.h"
 #include "worker/unwind.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -98,10 +99,10 @@ static uint8_t cause_of(enum unwind_result end, uint8_t before)
 }
 
 int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
-		      const struct event_copy *event, const struct event_stack *stack,
-		      struct event_stack *ret, uint64_t now_ns)
+		      const struct event_copy *event, const struct unwinder_memory *memory,
+		      const struct event_stack *stack, struct event_stack *ret, uint64_t now_ns)
 {
-	const struct unwind_copy copy = {
+	struct unwind_copy copy = {
 		.state = {
 			.pc = event->pc,
 			.sp = event->sp,
@@ -112,13 +113,17 @@ int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
 		},
 		.regs = (const uint64_t *)event->regs,
 		.stack_address = event->stack_address,
-		.stack = span_of(event->stack, event->stack_size),
+		.stack = span_of(memory->bytes, memory->size),
 	};
 	uint64_t start_ns = table_clock_ns();
 	struct unwind_space space;
 	struct unwind_walked walked;
 	uint32_t count = stack->user_count;
 
+	static_assert(sizeof(copy.missing) == sizeof(memory->missing) &&
+			      UNWIND_COPY_PIECE == EVENT_COPY_PIECE,
+		      "the same bits");
+	memcpy(copy.missing, memory->missing, sizeof(copy.missing));
 	int rc = space_of(u, mappings, now_ns, &space);
 	if (rc < 0)
 		return rc;

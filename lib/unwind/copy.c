@@ -11,12 +11,21 @@
 /* Ways that guess_fp() knows. */
 #define GUESSES 4u
 
+static bool is_missing(const struct unwind_copy *copy, uint64_t offset)
+{
+	uint64_t piece = offset / UNWIND_COPY_PIECE;
+
+	return piece < UNWIND_COPY_PIECES && copy->missing[piece / 32] >> piece % 32 & 1;
+}
+
 int unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *ret)
 {
-	if (address < copy->stack_address ||
-	    !span_contains(copy->stack, address - copy->stack_address, sizeof(*ret)))
+	uint64_t offset = address - copy->stack_address;
+
+	if (address < copy->stack_address || !span_contains(copy->stack, offset, sizeof(*ret)) ||
+	    is_missing(copy, offset) || is_missing(copy, offset + sizeof(*ret) - 1))
 		return -1;
-	memcpy(ret, copy->stack.data + (address - copy->stack_address), sizeof(*ret));
+	memcpy(ret, copy->stack.data + offset, sizeof(*ret));
 	return 0;
 }
 
@@ -127,9 +136,7 @@ static enum unwind_result scan(struct walker *w, bool is_jit)
 	struct walker found;
 
 	for (uint64_t slot = first; slot < first + 8 * SCAN_WORDS_MAX; slot += 8) {
-		if (unwind_copy_word(w->copy, slot, &pc))
-			break;
-		if (!is_behind_call(w->space, pc, is_jit))
+		if (unwind_copy_word(w->copy, slot, &pc) || !is_behind_call(w->space, pc, is_jit))
 			continue;
 		for (unsigned guess = 0; guess < GUESSES; guess++) {
 			enum unwind_result rc = try_slot(w, slot, guess, &found);

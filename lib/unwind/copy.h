@@ -9,12 +9,18 @@
 #include "base/span.h"
 #include "unwind/walk.h"
 
+/* Pages that a large frame has not touched, or that are not in memory, are holes in a copy. Noted for
+ * each piece of this size, as far as there are numbers. */
+#define UNWIND_COPY_PIECE  1024u
+#define UNWIND_COPY_PIECES 128u
+
 struct unwind_copy {
 	struct unwind_state state; /* the frame reached */
 	/* By DWARF number, of the innermost frame; NULL: not known. */
 	const uint64_t *regs;
 	uint64_t stack_address;
 	struct span stack;
+	uint32_t missing[UNWIND_COPY_PIECES / 32]; /* a bit for each piece that is a hole */
 };
 
 struct unwind_frame {
@@ -64,5 +70,5 @@ struct unwind_elves {
 int unwind_libunwind_walk(void *data, const struct unwind_space *space,
 			  const struct unwind_copy *copy, struct unwind_frame *frames, size_t max);
 
-/* A word of the copied stack; nonzero: it is not in it. */
+/* A word of the copied stack; nonzero: it is not in it, or in a hole. */
 int unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *ret);

@@ -86,12 +86,13 @@ int worker_unwind_frames(struct worker *w, const struct worker_unwind_ask *ask,
 {
 	CLEANUP(worker_reply_release) struct worker_reply reply = { 0 };
 	CLEANUP(strbuf_release) struct strbuf input = { 0 };
-	const struct unwind_frames_args args = {
+	struct unwind_frames_args args = {
 		.mappings = (uint32_t)ask->space->mapping_count,
 		.max = (uint32_t)(max < UNWIND_ODD_FRAMES ? max : UNWIND_ODD_FRAMES),
 		.stack_address = ask->copy->stack_address,
 		.stack_size = ask->copy->stack.size,
 	};
+	memcpy(args.missing, ask->copy->missing, sizeof(args.missing));
 	struct worker_call call = {
 		.op = WORKER_OP_UNWIND_FRAMES,
 		.name = "a stack",

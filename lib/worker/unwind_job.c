@@ -112,11 +112,12 @@ int worker_unwind_frames_job(struct worker_job *job, struct err *err)
 	space.objects = objects = objects_new(space.mappings, args.mappings, &space.object_count);
 	if (!objects)
 		return err_set(err, -ENOMEM, "objects of a stack");
-	const struct unwind_copy copy = {
+	struct unwind_copy copy = {
 		.regs = input,
 		.stack_address = args.stack_address,
 		.stack = span_of((const char *)input + head, (size_t)args.stack_size),
 	};
+	memcpy(copy.missing, args.missing, sizeof(copy.missing));
 	int count =
 		unwind_libunwind_walk((void *)(uintptr_t)&elves, &space, &copy, frames, args.max);
 	if (count < 0)

@@ -2,6 +2,7 @@
 /* What the two sides of unwinding say to each other. Internal to lib/worker. */
 #pragma once
 
+#include "unwind/copy.h"
 #include "unwind/table.h"
 #include "worker/protocol.h"
 
@@ -17,6 +18,7 @@ struct unwind_table_result {
 struct unwind_frames_args {
 	uint32_t mappings, max;
 	uint64_t stack_address, stack_size;
+	uint32_t missing[UNWIND_COPY_PIECES / 32];
 };
 
 _Static_assert(sizeof(struct unwind_table_result) <= WORKER_ARGS_BYTES, "fits into a reply");

@@ -221,6 +221,27 @@ static void test_invalid(void **state)
 	assert_false(event_is_valid(&event, size));
 }
 
+static void test_invalid_copy(void **state)
+{
+	static struct {
+		struct event_copy copy;
+		uint8_t stack[EVENT_COPY_BYTES + 8];
+	} event;
+	const uint32_t size = sizeof(event.copy) + EVENT_COPY_PIECE;
+
+	(void)state;
+	event.copy.header = (struct event_header){ .type = EVENT_COPY, .size = size };
+	event.copy.stack_size = EVENT_COPY_PIECE;
+	assert_true(event_is_valid(&event, size));
+	event.copy.header.size = size - 1;
+	assert_false(event_is_valid(&event, size - 1));
+	event.copy.header.size = sizeof(event.copy) - 1;
+	assert_false(event_is_valid(&event, sizeof(event.copy) - 1));
+	event.copy.header.size = sizeof(event);
+	event.copy.stack_size = EVENT_COPY_BYTES + 8; /* more than one has */
+	assert_false(event_is_valid(&event, sizeof(event)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +249,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_leaf, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
+		cmocka_unit_test(test_invalid_copy),
 		cmocka_unit_test(test_invalid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,29 @@ static void test_rows(void **state)
 	assert_int_equal(walked.count, 0);
 }
 
+/* A piece that could not be read is not taken for zeros; a word that begins before it is not whole. */
+static void test_hole(void **state)
+{
+	static uint8_t bytes[3 * UNWIND_COPY_PIECE];
+	struct unwind_copy copy = {
+		.stack_address = STACK,
+		.stack = span_of(bytes, sizeof(bytes)),
+		.missing = { 1u << 1 },
+	};
+	uint64_t word;
+
+	(void)state;
+	memset(bytes, 0x11, sizeof(bytes));
+	assert_int_equal(unwind_copy_word(&copy, STACK + 1016, &word), 0);
+	assert_int_equal(word, 0x1111111111111111);
+	assert_int_not_equal(unwind_copy_word(&copy, STACK + 1017, &word), 0);
+	assert_int_not_equal(unwind_copy_word(&copy, STACK + 1024, &word), 0);
+	assert_int_not_equal(unwind_copy_word(&copy, STACK + 2047, &word), 0);
+	assert_int_equal(unwind_copy_word(&copy, STACK + 2048, &word), 0);
+	assert_int_not_equal(unwind_copy_word(&copy, STACK + 3072 - 7, &word), 0);
+	assert_int_not_equal(unwind_copy_word(&copy, STACK - 1, &word), 0);
+}
+
 /* Innermost in code made at run time: only what follows an indirect call may be its caller. */
 static void test_scan_jit(void **state)
 {
@@ -217,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test(test_hole),
 		cmocka_unit_test_setup_teardown(test_scan_jit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan_dead_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan_nothing, setup, teardown),
