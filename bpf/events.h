@@ -154,7 +154,7 @@ struct event_copy {
 /* How many there are. 99 in 100 stacks of PyTorch and of Python are smaller than the usual two. Where
  * nothing is known of the code, as it was mapped just now, all frames are to be found from the copy. */
 #define EVENT_COPY_PARTS_USUAL 2u
-#define EVENT_COPY_PARTS       8u
+#define EVENT_COPY_PARTS       16u
 /* Pages missing one after the other that count as the end of a stack: fewer can be inside of a large
  * frame that has not touched all of it. */
 #define EVENT_COPY_HOLE 8u

@@ -12,7 +12,7 @@
 /* Pages that a large frame has not touched, or that are not in memory, are holes in a copy. Noted for
  * each piece of this size, as far as there are numbers. */
 #define UNWIND_COPY_PIECE  1024u
-#define UNWIND_COPY_PIECES 128u
+#define UNWIND_COPY_PIECES 256u
 
 struct unwind_copy {
 	struct unwind_state state; /* the frame reached */
