@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walks the stacks of a running program by our tables and by libunwind-ptrace, and compares frame by
- * frame. Then a copy of each stack, whole, and as if nothing were known of its innermost frame. The program is stopped at random moments, one thread at a time.
+ * frame. Then a copy of each stack, whole, and as if nothing were known of its innermost frame. The
+ * program is stopped at random moments, one thread at a time.
  *
- *	compare [-n STACKS] [-e EXPLAINED] [-q] -- COMMAND...
+ *	compare [-n STACKS] [-r PERCENT] [-w MILLISECONDS] -- COMMAND...
  *
  * A difference is explained, counted and printed apart, where libunwind is known to be the one that
  * cannot: see explain(). Exit status 1 when any is not, or when a stack does not reach the root and
- * was not expected to (-r PERCENT sets how many have to).
+ * was not expected to (-r sets how many have to); -w lets the program run first.
  */
 #include "space.h"
 
@@ -443,8 +444,11 @@ int main(int argc, char **argv)
 		perror("compare");
 		return 2;
 	}
-	for (double begin = now_ms(); now_ms() - begin < warm_ms && !t.exited;)
+	for (double begin = now_ms(); now_ms() - begin < warm_ms && !t.exited;) {
+		const struct timespec pause = { 0, 1000000 };
+		nanosleep(&pause, NULL);
 		pump(&t);
+	}
 	while (totals.stacks < wanted && !t.exited) {
 		struct timespec pause = { 0, rand() % 1000000 };
 		nanosleep(&pause, NULL);
