@@ -11,6 +11,7 @@ enum {
 	WHAT,
 	TIME,
 	SHARE,
+	ENERGY,
 	COLUMN_COUNT
 };
 
@@ -18,12 +19,14 @@ static const struct sheet_column where_columns[] = {
 	[WHAT] = { "what", "WHERE THE DEVICE TIME GOES", SHEET_TEXT, 16 },
 	[TIME] = { "ns", "", SHEET_NS, 0 },
 	[SHARE] = { "share", "%", SHEET_SHARE, 0 },
+	[ENERGY] = { "energy_j", "energy J", SHEET_DECIMAL, 0 },
 };
 
 static const struct sheet_column step_columns[] = {
 	[WHAT] = { "what", "WHERE THE STEP GOES", SHEET_TEXT, 16 },
 	[TIME] = { "ns", "", SHEET_NS, 0 },
 	[SHARE] = { "share", "%", SHEET_SHARE, 0 },
+	[ENERGY] = { "energy_j", "energy J", SHEET_DECIMAL, 0 },
 };
 
 static const struct sheet_column idle_columns[] = {
@@ -31,6 +34,12 @@ static const struct sheet_column idle_columns[] = {
 	[TIME] = { "ns", "", SHEET_NS, 0 },
 	[SHARE] = { "share", "%", SHEET_SHARE, 0 },
 };
+
+static void add_energy(struct sheet *t, const struct view *v, uint64_t uj)
+{
+	if (v->s->has_energy)
+		sheet_decimal(t, ENERGY, (double)uj / 1e6);
+}
 
 static void add_where(struct sheet *t, const char *what, uint64_t ns, uint64_t all)
 {
@@ -56,12 +65,17 @@ static void add_busy(struct sheet *t, const struct view *v, uint64_t all)
 
 	snprintf(text, sizeof(text), is_mixed ? "%s busy: kernels" : "%s busy", word);
 	add_where(t, text, kernels, all);
+	add_energy(t, v, d->energy_uj[ACCOUNT_BUSY] - d->copy_uj - d->collective_uj);
 	snprintf(text, sizeof(text), "%s busy: copies", word);
-	if (d->copy_ns && !is_little(v, d->copy_ns, all))
+	if (d->copy_ns && !is_little(v, d->copy_ns, all)) {
 		add_where(t, text, d->copy_ns, all);
+		add_energy(t, v, d->copy_uj);
+	}
 	snprintf(text, sizeof(text), "%s busy: communication", word);
-	if (d->collective_ns && !is_little(v, d->collective_ns, all))
+	if (d->collective_ns && !is_little(v, d->collective_ns, all)) {
 		add_where(t, text, d->collective_ns, all);
+		add_energy(t, v, d->collective_uj);
+	}
 }
 
 int view_where(struct sheet *t, const struct view *v, struct err *err)
@@ -82,20 +96,25 @@ int view_where(struct sheet *t, const struct view *v, struct err *err)
 	};
 	const struct device_summary *d = &v->s->all;
 	bool is_step = v->s->is_window_of_steps && v->s->steps == 1;
-	uint64_t all = 0;
+	uint64_t all = 0, all_uj = 0;
 	(void)err;
 
 	sheet_init(t, "where", is_step ? step_columns : where_columns, COLUMN_COUNT);
-	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++) {
 		all += d->ns[i];
+		all_uj += d->energy_uj[i];
+	}
 	if (!all)
 		return 0;
 	add_busy(t, v, all);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (d->ns[order[i]] && !is_little(v, d->ns[order[i]], all))
-			add_where(t, idle[order[i]], d->ns[order[i]], all);
+		if (!d->ns[order[i]] || is_little(v, d->ns[order[i]], all))
+			continue;
+		add_where(t, idle[order[i]], d->ns[order[i]], all);
+		add_energy(t, v, d->energy_uj[order[i]]);
 	}
 	add_where(t, "total", all, all);
+	add_energy(t, v, all_uj);
 	return 0;
 }
 
@@ -241,7 +260,7 @@ int view_idle_host(struct sheet *t, const struct view *v, struct err *err)
 	int metric = profile_metric_find(v->p, "idle-host");
 	uint64_t window = 0, rest = 0;
 
-	sheet_init(t, "idle_host", idle_columns, COLUMN_COUNT);
+	sheet_init(t, "idle_host", idle_columns, ARRAY_SIZE(idle_columns));
 	if (metric < 0)
 		return 0;
 	int rc = activities_collect(&x, v->p, metric);

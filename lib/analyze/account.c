@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/account.h"
 
+#include "analyze/power.h"
 #include "analyze/sort.h"
 #include "analyze/waits.h"
 
@@ -25,8 +26,9 @@ const char *account_state_name(enum account_state state)
 struct account {
 	struct analysis *a;
 	struct waits waits;
-	uint32_t *ops; /* ops by device, then start */
-	size_t *first; /* by device row: its first one in `ops`; one more at the end */
+	struct power *power; /* NULL: nothing is known of it */
+	uint32_t *ops;       /* ops by device, then start */
+	size_t *first;       /* by device row: its first one in `ops`; one more at the end */
 };
 
 /* One device's run. */
@@ -34,6 +36,8 @@ struct run {
 	struct account *acc;
 	const struct account_sink *sink;
 	struct account_totals totals;
+	uint32_t device;
+	double watts; /* of the time that is being charged */
 };
 
 /* An op cut to the window. */
@@ -54,7 +58,8 @@ static int account_new(struct account **ret, struct analysis *a)
 	acc->a = a;
 	acc->ops = malloc((a->ops.len + 1) * sizeof(*acc->ops));
 	acc->first = calloc(a->devices.len + 1, sizeof(*acc->first));
-	if (!acc->ops || !acc->first || waits_init(&acc->waits, a) < 0)
+	if (!acc->ops || !acc->first || waits_init(&acc->waits, a) < 0 ||
+	    power_new(&acc->power, a) < 0)
 		return -ENOMEM;
 
 	vec_for_each(&a->ops, op)
@@ -85,6 +90,7 @@ void account_free(struct account *acc)
 	if (!acc)
 		return;
 	waits_release(&acc->waits);
+	power_free(acc->power);
 	free(acc->ops);
 	free(acc->first);
 	free(acc);
@@ -101,6 +107,7 @@ static int run_charge(struct run *run, enum account_state state, uint32_t op, ui
 		.site = site,
 		.thread = l ? l->thread : 0,
 		.ns = ns,
+		.watts = run->watts,
 	};
 	if (!ns)
 		return 0;
@@ -108,10 +115,18 @@ static int run_charge(struct run *run, enum account_state state, uint32_t op, ui
 	return run->sink->charge(run->sink->data, &charge);
 }
 
+/* What is charged from here on is a part of this time. */
+static void run_time(struct run *run, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (run->acc->power)
+		run->watts = power_mean(run->acc->power, run->device, begin_ns, end_ns);
+}
+
 static int run_busy(struct run *run, uint32_t op, uint64_t ns)
 {
 	struct analysis *a = run->acc->a;
 	uint32_t site;
+	run_time(run, a->ops.data[op].start_ns, a->ops.data[op].end_ns);
 	if (analysis_op_site(a, &a->ops.data[op], &site) < 0)
 		return -ENOMEM;
 	return run_charge(run, ACCOUNT_BUSY, op + 1, site, ns);
@@ -144,6 +159,7 @@ static int run_gap(struct run *run, uint64_t begin_ns, uint64_t end_ns, uint32_t
 	uint64_t length = end_ns - begin_ns;
 	uint32_t site;
 
+	run_time(run, begin_ns, end_ns);
 	if (begin_ns == run->totals.window.begin_ns && run->totals.window.source == WINDOW_GIVEN) {
 		if (process_site(run, op, &site) < 0)
 			return -ENOMEM;
@@ -292,6 +308,7 @@ static int run_parts(struct run *run, const struct parts *parts)
 		return rc;
 	if (process_site(run, last, &site) < 0)
 		return -ENOMEM;
+	run_time(run, until, run->totals.window.end_ns);
 	return run_charge(run, ACCOUNT_AFTER, 0, site, run->totals.window.end_ns - until);
 }
 
@@ -320,7 +337,7 @@ static int parts_cut(const struct account *acc, uint32_t device, const struct wi
 int account_device(struct account *acc, uint32_t device, const struct window *given,
 		   const struct account_sink *sink, struct account_totals *ret)
 {
-	struct run run = { .acc = acc, .sink = sink };
+	struct run run = { .acc = acc, .sink = sink, .device = device };
 	struct parts parts = { 0 };
 	int rc;
 

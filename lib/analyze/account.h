@@ -36,6 +36,7 @@ struct charge {
 	uint32_t site;
 	uint32_t thread; /* who launched; 0: not known */
 	uint64_t ns;
+	double watts; /* of the device meanwhile; 0: not known */
 };
 
 /* What is told, one call each; a negative return value ends the accounting with it. */

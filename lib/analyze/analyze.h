@@ -82,6 +82,7 @@ struct analysis_profile_options {
 	 *	syncs           calls that waited for a device
 	 *	sync-wait       ns that they took
 	 *	sync-idle       ns that the device then was idle, until its next work began
+	 *	energy          microjoules that the devices took, where counters tell of power
 	 *	memory-peak     bytes in use when the devices' memory is at its peak
 	 *	memory-allocated  bytes asked for
 	 *	allocations     how often

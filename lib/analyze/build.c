@@ -7,6 +7,7 @@
 #include "analyze/host_time.h"
 #include "analyze/memory_events.h"
 #include "analyze/paths.h"
+#include "analyze/power.h"
 #include "analyze/sort.h"
 #include "analyze/syncs.h"
 #include "profile/filter.h"
@@ -134,6 +135,24 @@ static int build_account(struct build *b, const struct account_sink *sink)
 static int build_wall(struct build *b)
 {
 	return build_account(b, &(struct account_sink){ .data = b, .charge = charge_wall });
+}
+
+static bool has_energy(const struct analysis *a)
+{
+	return has_wall(a) && power_any(a);
+}
+
+/* Where the time stands, what the device took meanwhile. */
+static int charge_energy(void *data, const struct charge *charge)
+{
+	struct charge energy = *charge;
+	energy.ns = power_energy(charge->watts, charge->ns);
+	return charge_wall(data, &energy);
+}
+
+static int build_energy(struct build *b)
+{
+	return build_account(b, &(struct account_sink){ .data = b, .charge = charge_energy });
 }
 
 /* ---- what the host did while the device was idle ---- */
@@ -640,6 +659,7 @@ static const struct metric_ops metrics[] = {
 	{ "syncs", "calls", syncs_any, build_syncs, NULL },
 	{ "sync-wait", "ns", syncs_any, build_sync_wait, NULL },
 	{ "sync-idle", "ns", has_sync_idle, build_sync_idle, "missing.device-time" },
+	{ "energy", "uJ", has_energy, build_energy, NULL },
 	{ "memory-peak", "bytes", memory_any, build_memory_peak, NULL },
 	{ "memory-allocated", "bytes", memory_any, build_memory_allocated, NULL },
 	{ "allocations", "calls", memory_any, build_allocations, NULL },

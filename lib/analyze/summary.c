@@ -4,6 +4,7 @@
 #include "analyze/account.h"
 #include "analyze/attribute.h"
 #include "analyze/filter.h"
+#include "analyze/power.h"
 #include "analyze/ranks.h"
 #include "analyze/steps.h"
 
@@ -34,15 +35,18 @@ static int sum_charge(void *data, const struct charge *charge)
 	if (!filter_site(x->f, &x->a->sites.data[charge->site]))
 		return 0;
 	x->device->ns[charge->state] += charge->ns;
+	x->device->energy_uj[charge->state] += power_energy(charge->watts, charge->ns);
 	if (charge->state != ACCOUNT_BUSY)
 		return 0;
 	switch (x->a->ops.data[charge->op - 1].kind) {
 	case LAUNCH_COPY:
 	case LAUNCH_FILL:
 		x->device->copy_ns += charge->ns;
+		x->device->copy_uj += power_energy(charge->watts, charge->ns);
 		break;
 	case LAUNCH_COLLECTIVE:
 		x->device->collective_ns += charge->ns;
+		x->device->collective_uj += power_energy(charge->watts, charge->ns);
 		break;
 	default:
 		break;
@@ -52,10 +56,14 @@ static int sum_charge(void *data, const struct charge *charge)
 
 static void device_add(struct device_summary *to, const struct device_summary *from)
 {
-	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
+	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++) {
 		to->ns[i] += from->ns[i];
+		to->energy_uj[i] += from->energy_uj[i];
+	}
 	to->copy_ns += from->copy_ns;
 	to->collective_ns += from->collective_ns;
+	to->copy_uj += from->copy_uj;
+	to->collective_uj += from->collective_uj;
 	to->ops += from->ops;
 	to->clipped += from->clipped;
 	to->launched_idle += from->launched_idle;
@@ -100,6 +108,7 @@ static int sum_devices(struct summing *x)
 	struct account *acc = account_of(a);
 	if (!x->s->devices || !acc)
 		return -ENOMEM;
+	x->s->has_energy = power_any(a);
 	for (uint32_t d = 0; d < a->devices.len; d++) {
 		struct account_totals totals;
 		if (!x->f->device_passes[d])

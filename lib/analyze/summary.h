@@ -25,6 +25,8 @@ struct device_summary {
 	uint64_t begin_ns, end_ns; /* its window */
 	uint64_t ns[ACCOUNT_STATE_COUNT];
 	uint64_t copy_ns, collective_ns; /* of the busy time */
+	/* Where counters tell of power: microjoules, and of those of the busy time. */
+	uint64_t energy_uj[ACCOUNT_STATE_COUNT], copy_uj, collective_uj;
 	uint64_t ops, clipped, launched_idle, queued;
 };
 
@@ -43,6 +45,7 @@ struct analysis_summary {
 	size_t device_count;
 	struct device_summary all; /* their sum */
 
+	bool has_energy;
 	bool is_window_of_steps;
 	uint64_t steps;        /* in the windows; of the one there is, its name */
 	uint64_t warmup_steps; /* that were left out, before these */

@@ -77,6 +77,7 @@ const char *text_metric(const char *name)
 		{ "cpu-time", "CPU time of host code" },
 		{ "idle-host", "host code that ran or waited while a device was idle" },
 		{ "blocked", "time that threads did not run" },
+		{ "energy", "energy that the device took, busy and idle" },
 		{ "memory-peak", "device memory in use at its peak, by who allocated it" },
 		{ "memory-allocated", "device memory asked for" },
 		{ "allocations", "allocations of device memory" },
