@@ -13,6 +13,8 @@ struct work {
 	uint32_t frame;
 	uint32_t node; /* that with most time */
 	uint64_t ns, count, node_ns;
+	uint64_t memory_ps,
+		compute_ps; /* that its bytes and flops would take at the device's peak */
 };
 
 struct works {
@@ -20,35 +22,51 @@ struct works {
 	struct hash by_frame;
 };
 
-static int work_add(struct works *w, uint32_t frame, uint32_t node, uint64_t ns, uint64_t count)
+static int work_add(struct works *w, const struct work *one)
 {
-	uint64_t *known = hash_get(&w->by_frame, frame);
+	uint64_t *known = hash_get(&w->by_frame, one->frame);
 	if (!known) {
-		if (hash_set(&w->by_frame, frame, w->list.len) < 0)
+		if (hash_set(&w->by_frame, one->frame, w->list.len) < 0)
 			return -ENOMEM;
-		return vec_push(&w->list, (struct work){ frame, node, ns, count, ns });
+		return vec_push(&w->list, *one);
 	}
 	struct work *at = &w->list.data[*known];
-	at->ns += ns;
-	at->count += count;
-	if (ns > at->node_ns) {
-		at->node_ns = ns;
-		at->node = node;
+	at->ns += one->ns;
+	at->count += one->count;
+	at->memory_ps += one->memory_ps;
+	at->compute_ps += one->compute_ps;
+	if (one->ns > at->node_ns) {
+		at->node_ns = one->ns;
+		at->node = one->node;
 	}
 	return 0;
+}
+
+static uint64_t self(const struct profile *p, uint32_t node, int metric)
+{
+	return metric < 0 ? 0 : profile_self(p, node, metric);
 }
 
 static int works_collect(struct facts *x, struct works *w)
 {
 	int time = profile_metric_find(x->p, "device-time");
 	int launches = profile_metric_find(x->p, "launches");
+	int memory = profile_metric_find(x->p, "memory-roof");
+	int compute = profile_metric_find(x->p, "compute-roof");
 	for (uint32_t n = 0; time >= 0 && n < profile_node_count(x->p); n++) {
-		uint64_t ns = profile_self(x->p, n, time);
-		if (!ns)
+		struct work one = {
+			.frame = profile_node(x->p, n).frame,
+			.node = n,
+			.ns = profile_self(x->p, n, time),
+			.count = self(x->p, n, launches),
+			.memory_ps = self(x->p, n, memory),
+			.compute_ps = self(x->p, n, compute),
+		};
+		one.node_ns = one.ns;
+		if (!one.ns)
 			continue;
-		uint64_t count = launches < 0 ? 0 : profile_self(x->p, n, launches);
-		x->out->device_ns += ns;
-		if (work_add(w, profile_node(x->p, n).frame, n, ns, count) < 0)
+		x->out->device_ns += one.ns;
+		if (work_add(w, &one) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -129,6 +147,31 @@ static const char *launcher(struct facts *x, uint32_t node)
 	return facts_where(x, profile_node(x->p, profile_node(x->p, node).parent).parent);
 }
 
+/* Of the memory's speed, so many percent are as good as all of it; and no less than this is lost by
+ * moving bytes that the operator's inputs and outputs do not tell of. */
+#define MEMORY_BOUND_PERCENT 50
+
+static bool is_memory_bound(const struct work *w)
+{
+	return w->memory_ps > w->compute_ps &&
+	       (double)w->memory_ps / 1000 * 100 >= (double)w->ns * MEMORY_BOUND_PERCENT;
+}
+
+static void take_memory(struct facts *x, const struct work *w, const char *name)
+{
+	struct hint_facts *o = x->out;
+	if (!*o->memory.text || w->ns > x->memory_ns) {
+		strbuf_reset(&x->text);
+		strbuf_puts(&x->text, name);
+		o->memory.text = facts_keep(x);
+		o->memory.where = launcher(x, w->node);
+		x->memory_ns = w->ns;
+	}
+	o->memory.ns += w->ns;
+	o->memory.count++;
+	o->memory_roof_ns += w->memory_ps / 1000;
+}
+
 static void take_work(struct facts *x, const struct work *w)
 {
 	struct frame f = profile_frame_get(x->p, w->frame);
@@ -147,6 +190,8 @@ static void take_work(struct facts *x, const struct work *w)
 		return;
 	if (is_gemm(f.name, full))
 		take_gemm(x, w, f.name, full);
+	if (is_memory_bound(w))
+		take_memory(x, w, f.name);
 	if (w->ns > o->kernel.ns) {
 		strbuf_reset(&x->text);
 		strbuf_puts(&x->text, f.name);
@@ -217,7 +262,7 @@ int facts_device(struct facts *x)
 	struct works w = { 0 };
 	struct hint_facts *o = x->out;
 
-	o->pageable = o->kernel = o->gemm = o->gemm_fp32 = o->gemm_old = o->small =
+	o->pageable = o->kernel = o->gemm = o->gemm_fp32 = o->gemm_old = o->small = o->memory =
 		(struct hint_part){ .text = "", .where = "" };
 	int rc = works_collect(x, &w);
 	vec_for_each(&w.list, work)

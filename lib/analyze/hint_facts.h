@@ -15,7 +15,8 @@ struct facts {
 	const uint8_t *topics; /* of frames, while facts_host() runs */
 	struct strtab texts;   /* that the facts refer to */
 	struct strbuf text;
-	int rc; /* the first thing that went wrong */
+	uint64_t memory_ns; /* of the memory-bound kernel that is named */
+	int rc;             /* the first thing that went wrong */
 };
 
 /* The text in @x->text, kept. "" once memory has run out. */

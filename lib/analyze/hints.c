@@ -277,6 +277,24 @@ static uint64_t say_old_gemm(const struct hint_facts *f, struct strbuf *out)
 	return in_window(f, p->ns);
 }
 
+static uint64_t say_memory(const struct hint_facts *f, struct strbuf *out)
+{
+	const struct hint_part *p = &f->memory;
+	if (!is_part(p->ns, f->device_ns, 30) || !is_part(in_window(f, p->ns), f->window_ns, 10))
+		return 0;
+	strbuf_printf(out, "Memory-bound: %s", p->text);
+	add_where(out, "for", p);
+	if (p->count > 1)
+		strbuf_printf(out, " and %llu more kernels", (unsigned long long)p->count - 1);
+	strbuf_puts(out, p->count > 1 ? " take " : " takes ");
+	add_time(out, p->ns);
+	strbuf_printf(out, " (%.1f %% of device time) at %.0f %% of the memory's speed; fuse%s",
+		      percent(p->ns, f->device_ns), percent(f->memory_roof_ns, p->ns),
+		      f->has_torch ? " (torch.compile)" : " kernels");
+	strbuf_puts(out, " or move fewer bytes.");
+	return in_window(f, p->ns);
+}
+
 static uint64_t say_small(const struct hint_facts *f, struct strbuf *out)
 {
 	const struct hint_part *p = &f->small;
@@ -314,6 +332,7 @@ static const struct rule {
 	{ "pageable", say_pageable, false }, { "serial", say_serial, false },
 	{ "kernel", say_kernel, true },      { "fp32", say_fp32, true },
 	{ "old-gemm", say_old_gemm, true },  { "small", say_small, true },
+	{ "memory", say_memory, true },
 };
 
 const char *hints_rule(size_t i)

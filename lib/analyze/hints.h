@@ -44,6 +44,10 @@ struct hint_facts {
 	struct hint_part kernel;   /* the dearest */
 	struct hint_part gemm, gemm_fp32, gemm_old; /* matrix products; off the tensor cores; made
 						     * for the device before: @text its name */
+	/* Kernels that move bytes at about the speed of the device's memory: the dearest, and of
+	 * all their time and number; and how long the bytes would take at its full speed. */
+	struct hint_part memory;
+	uint64_t memory_roof_ns;
 	struct hint_part small;     /* a kernel with fewer groups than units: @count of them */
 	struct hint_part serial;    /* waited for another queue's work: @ns, how many times */
 	struct hint_part slow_rank; /* others wait for it in collectives */
@@ -71,9 +75,10 @@ void hints_release(struct hints *h);
 const char *hints_rule(size_t i);
 
 /* From a capture: @p holds the metrics that HINT_METRICS names as far as they have data. */
-#define HINT_METRICS                                                         \
-	{                                                                    \
-		"device-time", "launches", "idle-host", "syncs", "sync-idle" \
+#define HINT_METRICS                                                                         \
+	{                                                                                    \
+		"device-time", "launches", "idle-host", "syncs", "sync-idle", "memory-roof", \
+			"compute-roof"                                                       \
 	}
 struct profile;
 int analysis_hints(struct analysis *a, const struct profile *p, const struct analysis_summary *s,

@@ -45,6 +45,7 @@ static struct hint_facts healthy(void)
 		.gemm_fp32 = NO_PART,
 		.gemm_old = NO_PART,
 		.small = NO_PART,
+		.memory = NO_PART,
 		.serial = NO_PART,
 		.slow_rank = NO_PART,
 	};
@@ -272,6 +273,22 @@ static void test_kernels(void **state)
 	expect(f, "small", NULL, 0);
 	f.units = 0;
 	expect(f, "small", NULL, 0);
+
+	f = healthy();
+	f.memory = (struct hint_part){ "add bf16", "forward (a.py:3)", 38 * MS, 3 };
+	f.memory_roof_ns = 30 * MS;
+	expect(f, "memory",
+	       "Memory-bound: add bf16 for forward (a.py:3) and 2 more kernels take 38.0 ms (40.0 % of "
+	       "device time) at 79 % of the memory's speed; fuse (torch.compile) or move fewer bytes.",
+	       38 * MS);
+	f.memory.count = 1;
+	f.has_torch = false;
+	expect(f, "memory",
+	       "Memory-bound: add bf16 for forward (a.py:3) takes 38.0 ms (40.0 % of device time) at 79 "
+	       "% of the memory's speed; fuse kernels or move fewer bytes.",
+	       38 * MS);
+	f.memory.ns = 20 * MS;
+	expect(f, "memory", NULL, 0);
 }
 
 /* Three lines at most; what the device could do better comes last while the host is what limits. */
@@ -311,7 +328,7 @@ static void test_every_rule_is_tested(void **state)
 	static const char *const tested[] = { "graph",    "sync",   "function", "loader",
 					      "compile",  "lock",   "allocate", "rank",
 					      "pageable", "serial", "fp32",     "kernel",
-					      "old-gemm", "small" };
+					      "old-gemm", "small",  "memory" };
 	size_t rules = 0;
 	for (; hints_rule(rules); rules++) {
 		bool known = false;

@@ -49,9 +49,9 @@ class Program:
                  correlation=self.correlation, **args)
 
     def kernel(self, name='sm90_gemm_bf16_128x128', dur=200, stream=7, grid=(264, 1, 1),
-               after=0, launch=5):
+               after=0, launch=5, op='aten::mm', **op_args):
         self.correlation += 1
-        self.add('aten::mm', 'cpu_op', self.now, launch + 2)
+        self.add(op, 'cpu_op', self.now, launch + 2, **op_args)
         self.add('cudaLaunchKernel', 'cuda_runtime', self.now + 1, launch,
                  correlation=self.correlation)
         start = max(self.streams.get(stream, 0), self.now + launch + 3, after)
@@ -185,6 +185,25 @@ class Planted(unittest.TestCase):
                 p.kernel('ampere_sgemm_128x64_tn' if i % 2 else KERNELS[i % 4])
             p.now = max(p.now, p.streams[7] - 4000)
         self.check(make(step), 'fp32', '100 matrix products', '50.0 %')
+
+    def add_step(self, dur):
+        """Twenty sums of 8192 x 8192 in bf16: 403 MB each, 120 us at 3.35 TB/s."""
+        def step(p, _):
+            for _ in range(20):
+                p.kernel('vectorized_elementwise_kernel_add_bf16', dur=dur, op='aten::add',
+                         **{'Input Dims': [[8192, 8192], [8192, 8192], []],
+                            'Input type': ['c10::BFloat16', 'c10::BFloat16', 'Scalar']})
+            p.now = max(p.now, p.streams[7] - 1000)
+        return step
+
+    def test_memory_bound(self):
+        hint = self.check(make(self.add_step(150)), 'memory', 'at 80 % of the memory\'s speed',
+                          'train_step (train.py:10)')
+        self.assertIn('100.0 % of device time', hint['text'])
+
+    def test_far_from_memory_bound(self):
+        report, page = make(self.add_step(400)).report()
+        self.assertNotIn('memory', [hint['rule'] for hint in report['hints']], page)
 
     def test_allocation(self):
         def step(p, _):
