@@ -61,6 +61,12 @@ struct slot {
 	__u32 busy;
 	__u32 reserved;
 	struct unwind_walk walk;
+	/* Of python.bpf.c. Here, as the verifier would follow what it knows of numbers on the stack. */
+	struct slot_python {
+		u64 frame; /* the next one */
+		u32 count; /* entries written */
+		u32 flags; /* enum event_python_flag */
+	} python;
 	__u64 registers[32]; /* launch.bpf.c */
 	__u64 words[EVENT_MAX_BYTES / 8];
 };

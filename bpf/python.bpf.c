@@ -252,10 +252,8 @@ struct frames_context {
 	struct slot *slot;
 	const struct python_layout *layout;
 	struct event_stack *stack;
-	uint64_t frame;
-	u32 first; /* byte of the slot's words where the entries begin */
-	u32 count;
-	u32 flags;
+	struct slot_python *state; /* in the slot */
+	u32 first;                 /* byte of the slot's words where the entries begin */
 	u32 pid;
 };
 
@@ -271,43 +269,47 @@ static __always_inline struct python_entry *entry_at(struct frames_context *c, u
 /* What ends a run is seen behind it; a run that has no frames yet, or no more, has an entry too. */
 static __always_inline void end_run(struct frames_context *c)
 {
-	struct python_entry *entry = c->count ? entry_at(c, c->count - 1) : NULL;
+	struct python_entry *entry = c->state->count ? entry_at(c, c->state->count - 1) : NULL;
 
 	if (entry && !(entry->code & PYTHON_ENTRY_END)) {
 		entry->code |= PYTHON_ENTRY_END;
 		return;
 	}
-	entry = entry_at(c, c->count);
+	entry = entry_at(c, c->state->count);
 	if (!entry)
 		return;
 	entry->code = PYTHON_ENTRY_END;
 	entry->instr = entry->check = 0;
-	c->count++;
+	c->state->count++;
 }
 
 static long frame_step(u32 i, struct frames_context *c)
 {
 	const struct python_access access = { access_read, NULL };
 	struct python_entry entry, *to;
+	uint64_t frame = c->state->frame;
+	enum python_step step;
 
-	if (c->count >= EVENT_PYTHON_FRAMES) {
-		c->flags |= EVENT_PYTHON_CUT;
+	if (c->state->count >= EVENT_PYTHON_FRAMES) {
+		c->state->flags |= EVENT_PYTHON_CUT;
 		return 1;
 	}
-	switch (python_frame_step(&access, c->layout, &c->frame, &entry)) {
+	step = python_frame_step(&access, c->layout, &frame, &entry);
+	c->state->frame = frame;
+	switch (step) {
 	case PYTHON_STEP_FOUND:
-		to = entry_at(c, c->count);
+		to = entry_at(c, c->state->count);
 		if (!to)
 			return 1;
 		*to = entry;
-		c->count++;
+		c->state->count++;
 		send_code(c->layout, entry.code & ~(u64)PYTHON_ENTRY_END, entry.check, c->pid);
 		return 0;
 	case PYTHON_STEP_ON:
 		end_run(c);
 		return 0;
 	case PYTHON_STEP_FAILED:
-		c->flags |= EVENT_PYTHON_CUT;
+		c->state->flags |= EVENT_PYTHON_CUT;
 		return 1;
 	default:
 		return 1;
@@ -318,12 +320,11 @@ static long frame_step(u32 i, struct frames_context *c)
 static __always_inline void walk_state(struct frames_context *c, u64 state, u64 thread_id)
 {
 	const struct python_access access = { access_read, NULL };
+	uint64_t frame = 0;
 
-	c->frame = 0;
-	if (!state)
+	if (!state || python_thread_frame(&access, c->layout, state, thread_id, &frame))
 		return;
-	if (python_thread_frame(&access, c->layout, state, thread_id, &c->frame))
-		return;
+	c->state->frame = frame;
 	/* One more than can be kept, to notice. */
 	bpf_loop(2 * EVENT_PYTHON_FRAMES, frame_step, c, 0);
 }
@@ -347,16 +348,19 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 		return size;
 	find_thread(c.layout, process->runtime, header->time_ns, &thread);
 	c.slot = slot;
+	c.state = &slot->python;
 	c.first = size;
 	c.pid = pid;
-	c.flags = EVENT_PYTHON_KNOWN;
+	c.state->count = 0;
+	c.state->flags = EVENT_PYTHON_KNOWN;
 	/* A page that is being copied after a fork, say. */
 	if (thread.is_unreadable)
-		c.flags |= EVENT_PYTHON_CUT;
+		c.state->flags |= EVENT_PYTHON_CUT;
 	walk_state(&c, thread.state[0], thread.thread_id);
 	walk_state(&c, thread.state[1], thread.thread_id);
 	struct event_stack *stack = (void *)slot->words + at;
-	stack->python_count = c.count;
-	stack->python_flags = c.flags;
-	return size + c.count * sizeof(struct python_entry);
+	u32 count = c.state->count;
+	stack->python_count = count;
+	stack->python_flags = c.state->flags;
+	return count > EVENT_PYTHON_FRAMES ? size : size + count * sizeof(struct python_entry);
 }

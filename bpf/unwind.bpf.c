@@ -94,7 +94,7 @@ static const struct unwind_cell *table_cell(void *table, uint32_t index)
 
 static long row_search_step(u32 i, struct unwind_search *s)
 {
-	return unwind_search_step(s, table_cell);
+	return unwind_search_step(s, table_cell, i);
 }
 
 /* The row that holds at @pc, which counts from the base of the walk's mapping. */
@@ -114,13 +114,29 @@ struct mapping_search {
 	void *mappings;
 	u64 pc;
 	u32 found, count; /* how many start at or below pc, of how many */
-	u32 step;
+	u32 steps;
 };
+
+/* Turns of a search among @count: 2^turns > count. */
+static __always_inline u32 mapping_search_steps(u32 count)
+{
+	u32 steps = 0;
+
+	for (u32 half = UNWIND_MAPPING_STEPS / 2; half; half /= 2) {
+		if (!(count >> half))
+			continue;
+		count >>= half;
+		steps += half;
+	}
+	return steps + count;
+}
 
 static long mapping_search_step(u32 i, struct mapping_search *s)
 {
 	const struct unwind_mapping *m;
-	u32 at = s->found + s->step;
+	/* Not kept: the verifier would look at the loop once for each value that it knows. */
+	u32 step = 1u << ((s->steps - 1 - i) & 31);
+	u32 at = s->found + step;
 
 	if (at <= s->count) {
 		m = bpf_map_lookup_elem(s->mappings, &at);
@@ -129,8 +145,7 @@ static long mapping_search_step(u32 i, struct mapping_search *s)
 		if (m->start <= s->pc)
 			s->found = at;
 	}
-	s->step >>= 1;
-	return s->step == 0;
+	return 0;
 }
 
 struct change_search {
@@ -173,13 +188,13 @@ static __always_inline int find_mapping(struct unwind_walk *walk, void *mappings
 		.mappings = mappings,
 		.pc = pc,
 		.count = walk->mappings,
-		.step = 1 << (UNWIND_MAPPING_STEPS - 1),
+		.steps = walk->mapping_steps,
 	};
 	const struct unwind_mapping *m;
 
 	if (pc >= walk->mapping.start && pc < walk->mapping.end)
 		return 0;
-	bpf_loop(UNWIND_MAPPING_STEPS, mapping_search_step, &s, 0);
+	bpf_loop(walk->mapping_steps, mapping_search_step, &s, 0);
 	m = bpf_map_lookup_elem(mappings, &s.found);
 	if (!s.found || !m || pc >= m->end || is_changed(walk, pc))
 		return -1;
@@ -225,11 +240,11 @@ static long return_search_step(u32 i, struct return_search *s)
 
 /* What the function that had its return address at @stack returns to; 0: no return probe waits. Not
  * inlined, nor is is_changed(): before Linux 6.13 all frames from the program to the innermost loop
- * share 512 bytes, and these are seldom entered. */
-static __noinline u64 probed_return(struct uprobe_task *utask, u64 stack)
+ * share 512 bytes, and these are seldom entered. Nor static: verified once. */
+__noinline u64 probed_return(u64 utask, u64 stack)
 {
 	struct return_search s = {
-		.at = BPF_CORE_READ(utask, return_instances),
+		.at = BPF_CORE_READ((struct uprobe_task *)utask, return_instances),
 		.stack = stack,
 	};
 
@@ -249,10 +264,10 @@ static __always_inline void leave_trampoline(struct unwind_walk *walk, struct up
 
 	if (offset >= 1 && offset <= 0x10)
 		sp += offset < 2 ? 8 : offset < 4 || offset == 0xf ? 16 : offset < 0xf ? 24 : 8;
-	pc = probed_return(utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
+	pc = probed_return((u64)utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
 	if (!pc && offset == 1) {
 		sp -= 8;
-		pc = probed_return(utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
+		pc = probed_return((u64)utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
 	}
 	if (!pc && offset >= 0xd)
 		bpf_probe_read_user(&pc, sizeof(pc), (void *)(sp + (u64)(s64)UNWIND_RA_OFFSET));
@@ -280,7 +295,7 @@ static __always_inline void fix_probed(struct unwind_walk *walk)
 	if (!utask)
 		return;
 	if (walk->state.is_return) {
-		pc = probed_return(utask, walk->state.sp + (u64)(s64)UNWIND_RA_OFFSET);
+		pc = probed_return((u64)utask, walk->state.sp + (u64)(s64)UNWIND_RA_OFFSET);
 		if (pc)
 			walk->state.pc = pc;
 		return;
@@ -725,6 +740,7 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	slot->walk.pid = pid;
 	if (head) {
 		slot->walk.mappings = head->pages;
+		slot->walk.mapping_steps = mapping_search_steps(head->pages);
 		slot->walk.looked_ns = head->base;
 		bool is_settled = !has_changes(&slot->walk);
 		c.known_for = is_settled ? head->base * MIX_MAPPINGS : 0;
@@ -762,9 +778,9 @@ static __always_inline void note_change(u32 pid, u64 start, u64 end)
 		.mappings = mappings,
 		.pc = end - 1,
 		.count = head->pages,
-		.step = 1 << (UNWIND_MAPPING_STEPS - 1),
+		.steps = mapping_search_steps(head->pages),
 	};
-	bpf_loop(UNWIND_MAPPING_STEPS, mapping_search_step, &s, 0);
+	bpf_loop(s.steps, mapping_search_step, &s, 0);
 	m = bpf_map_lookup_elem(mappings, &s.found);
 	if (!s.found || !m || m->end <= start)
 		return;

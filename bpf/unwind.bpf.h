@@ -78,7 +78,7 @@ struct unwind_walk {
 	u32 entry;    /* as in struct stack_regs */
 	/* Of a walk from an entry, as long as it is one that can be kept: memo.bpf.h. */
 	u32 has_memo;
-	u32 reserved;
+	u32 mapping_steps; /* of a search among @mappings */
 	u64 start_sp;
 	struct unwind_memo memo;
 	/* How far the copy of the stack is. */

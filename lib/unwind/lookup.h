@@ -6,7 +6,7 @@
  *
  *	if (unwind_search_begin(&s, cell, table, pages, pc))
  *		no row
- *	up to UNWIND_SEARCH_STEPS times, while it gives 0: unwind_search_step(&s, cell)
+ *	for i from 0 below UNWIND_SEARCH_STEPS, while it gives 0: unwind_search_step(&s, cell, i)
  *	row = unwind_search_end(&s, cell), NULL: no row
  */
 #pragma once
@@ -23,7 +23,7 @@ struct unwind_search {
 	uint32_t rows;  /* cell of the page's first row */
 	uint32_t count; /* rows that begin in the page */
 	uint32_t found; /* of them, how many begin at or before pc, so far */
-	uint32_t step;
+	uint32_t step;  /* of the first turn, halved in each */
 	uint32_t pc;
 	uint32_t first; /* row before which there is none */
 };
@@ -51,10 +51,12 @@ UNWIND_INLINE int unwind_search_begin(struct unwind_search *s, unwind_cell_fn ce
 	return 0;
 }
 
-/* Nonzero: done. */
-UNWIND_INLINE int unwind_search_step(struct unwind_search *s, unwind_cell_fn cell)
+/* Nonzero: done. The step follows from @i and is not kept: the kernel's verifier would look at the loop
+ * once for each value that it knows. */
+UNWIND_INLINE int unwind_search_step(struct unwind_search *s, unwind_cell_fn cell, uint32_t i)
 {
-	uint32_t next = s->found + s->step;
+	uint32_t step = s->step >> (i & 31);
+	uint32_t next = s->found + step;
 
 	if (next <= s->count) {
 		const struct unwind_cell *at = cell(s->table, s->rows + next - 1);
@@ -63,8 +65,7 @@ UNWIND_INLINE int unwind_search_step(struct unwind_search *s, unwind_cell_fn cel
 		if (at->row.pc <= s->pc)
 			s->found = next;
 	}
-	s->step >>= 1;
-	return !s->step;
+	return step <= 1;
 }
 
 /* The last row at or before pc, perhaps of an earlier page. */

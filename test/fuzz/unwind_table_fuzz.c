@@ -26,7 +26,7 @@ static const struct unwind_row *find(struct unwind_table *table, uint32_t pc)
 
 	if (unwind_search_begin(&s, cell, table, table->pages, pc))
 		return NULL;
-	for (unsigned i = 0; i < UNWIND_SEARCH_STEPS && !unwind_search_step(&s, cell); i++)
+	for (unsigned i = 0; i < UNWIND_SEARCH_STEPS && !unwind_search_step(&s, cell, i); i++)
 		;
 	return unwind_search_end(&s, cell);
 }
