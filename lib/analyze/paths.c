@@ -13,6 +13,7 @@ struct paths {
 	struct profile *p;
 	struct frames *frames;
 	VEC(struct stack_place) places; /* by node of the tree of stacks */
+	struct hash stacks;             /* (process, stack) -> node: processes share places */
 	VEC(uint32_t) steps;
 	struct hash sites;   /* site -> node */
 	struct hash kernels; /* (site, name) -> node */
@@ -44,6 +45,7 @@ void paths_free(struct paths *t)
 	frames_free(t->frames);
 	vec_release(&t->places);
 	vec_release(&t->steps);
+	hash_release(&t->stacks);
 	hash_release(&t->sites);
 	hash_release(&t->kernels);
 	hash_release(&t->idle);
@@ -141,8 +143,14 @@ static int path_frames(struct paths *t, const struct stack *stack, uint32_t *nod
 
 int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
 {
+	const uint64_t *known = hash_get(&t->stacks, hash_pair(process, stack));
+	if (known) {
+		*ret = (uint32_t)*known;
+		return 0;
+	}
 	int rc = paths_process(t, process, ret);
-	return rc < 0 ? rc : path_frames(t, &t->a->stacks.data[stack], ret);
+	rc = rc ? rc : path_frames(t, &t->a->stacks.data[stack], ret);
+	return rc < 0 ? rc : hash_set(&t->stacks, hash_pair(process, stack), *ret);
 }
 
 int paths_site(struct paths *t, uint32_t site, uint32_t *ret)

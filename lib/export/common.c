@@ -6,14 +6,26 @@
 #include <errno.h>
 #include <string.h>
 
-uint32_t export_next(const struct profile *p, uint32_t node)
+static uint32_t next_behind(const struct profile *p, struct profile_node n)
 {
-	struct profile_node n = profile_node(p, node);
-	if (n.first_child != PROFILE_NONE)
-		return n.first_child;
 	while (n.next == PROFILE_NONE && n.parent != PROFILE_NONE)
 		n = profile_node(p, n.parent);
 	return n.next;
+}
+
+uint32_t export_next(const struct profile *p, uint32_t node)
+{
+	struct profile_node n = profile_node(p, node);
+	return n.first_child != PROFILE_NONE ? n.first_child : next_behind(p, n);
+}
+
+uint32_t export_next_with(const struct profile *p, uint32_t node, int metric)
+{
+	struct profile_node n = profile_node(p, node);
+	uint32_t next = n.first_child != PROFILE_NONE ? n.first_child : next_behind(p, n);
+	while (next != PROFILE_NONE && !profile_total(p, next, metric))
+		next = next_behind(p, profile_node(p, next));
+	return next;
 }
 
 const char *export_kind(enum frame_kind kind)

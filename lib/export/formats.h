@@ -10,6 +10,8 @@ extern const struct exporter folded_exporter, pprof_exporter, speedscope_exporte
 
 /* The node after @node in the order of the tree; PROFILE_NONE behind the last. */
 uint32_t export_next(const struct profile *p, uint32_t node);
+/* The same, leaving out parts of the tree without a value of @metric. */
+uint32_t export_next_with(const struct profile *p, uint32_t node, int metric);
 
 /* "kernel", "python": for formats with a place for it. */
 const char *export_kind(enum frame_kind kind);

@@ -3,9 +3,9 @@
 
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "export/formats.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,9 +128,9 @@ void json_key(struct json *j, const char *key)
 
 void json_number(struct json *j, uint64_t number)
 {
-	char text[24];
-	int size = snprintf(text, sizeof(text), "%" PRIu64, number);
-	json_took(j, yajl_gen_number(j->gen, text, (size_t)size));
+	strbuf_reset(&j->text);
+	export_number(&j->text, number, 1);
+	json_took(j, yajl_gen_number(j->gen, strbuf_text(&j->text), j->text.len));
 }
 
 void json_decimal(struct json *j, double value)

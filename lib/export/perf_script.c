@@ -12,23 +12,38 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "export/formats.h"
+#include "export/words.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-struct words {
-	size_t begin, size; /* size 0: not made yet */
+#define FLUSH_BYTES (256u << 10)
+/* Whole stacks, as many have the same: 2 KB each for 30 frames, so that this is some megabytes. */
+#define KEPT_STACKS 4096u
+
+struct kept_stack {
+	uint32_t node; /* 0: none */
+	struct strbuf text;
 };
 
 struct script {
 	const struct profile *p;
 	FILE *out;
-	struct strbuf text;      /* of one event */
-	struct strbuf frames;    /* the lines of frames */
-	VEC(struct words) words; /* by frame */
+	struct strbuf text; /* not written yet */
+	struct words words; /* lines without the number */
+	struct kept_stack kept[KEPT_STACKS];
 	VEC(struct event_track) tracks;
 };
+
+static int script_flush(struct script *x)
+{
+	int rc = strbuf_finish(&x->text);
+	if (!rc && fwrite(strbuf_text(&x->text), 1, x->text.len, x->out) != x->text.len)
+		rc = errno ? -errno : -EIO;
+	strbuf_reset(&x->text);
+	return rc;
+}
 
 static int script_begin(void *data, const struct profile *p)
 {
@@ -44,36 +59,35 @@ static int script_track(void *data, uint32_t number, const struct event_track *t
 	return vec_push(&x->tracks, *track);
 }
 
-static void put_line(struct script *x, uint32_t number)
+static void make_line(struct strbuf *out, const struct frame *f)
 {
-	struct frame f = profile_frame_get(x->p, number);
-	const char *module = f.module && *f.module ? f.module : f.file && *f.file ? f.file : NULL;
+	const char *name = *f->name ? f->name : "[unknown]";
+	const char *module = f->module && *f->module ? f->module
+			     : f->file && *f->file   ? f->file
+						     : "[unknown]";
 
-	strbuf_printf(&x->frames, "\t%16" PRIx32 " ", number + 1);
-	utf8_append_safe(&x->frames, *f.name ? f.name : "[unknown]",
-			 *f.name ? strlen(f.name) : strlen("[unknown]"));
-	strbuf_puts(&x->frames, " (");
-	utf8_append_safe(&x->frames, module ? module : "[unknown]",
-			 strlen(module ? module : "[unknown]"));
-	strbuf_puts(&x->frames, ")\n");
+	strbuf_putc(out, ' ');
+	utf8_append_safe(out, name, strlen(name));
+	strbuf_puts(out, " (");
+	utf8_append_safe(out, module, strlen(module));
+	strbuf_puts(out, ")\n");
 }
 
-static int put_frame(struct script *x, uint32_t number)
+static void put_hex(struct strbuf *out, uint32_t number)
 {
-	while (x->words.len <= number) {
-		if (vec_push(&x->words, (struct words){ 0 }) < 0)
-			return -ENOMEM;
-	}
-	struct words *w = &x->words.data[number];
-	if (!w->size) {
-		w->begin = x->frames.len;
-		put_line(x, number);
-		if (strbuf_finish(&x->frames) < 0)
-			return -ENOMEM;
-		w->size = x->frames.len - w->begin;
-	}
-	strbuf_add(&x->text, x->frames.data + w->begin, w->size);
-	return 0;
+	char text[8];
+	size_t i = sizeof(text);
+	do
+		text[--i] = "0123456789abcdef"[number & 15];
+	while (number >>= 4);
+	strbuf_add(out, text + i, sizeof(text) - i);
+}
+
+static void put_frame(struct script *x, uint32_t number, struct strbuf *out)
+{
+	strbuf_putc(out, '\t');
+	put_hex(out, number + 1);
+	words_put(&x->words, x->p, number, out);
 }
 
 /* "python3 12/34": the name is of the process that the path starts with, which has no line then. */
@@ -94,7 +108,34 @@ static void put_who(struct script *x, const struct event_track *t)
 		if (x->text.data[i] == ' ')
 			x->text.data[i] = '_';
 	}
-	strbuf_printf(&x->text, " %" PRIu32 "/%" PRIu32, t->pid, t->tid);
+	strbuf_putc(&x->text, ' ');
+	export_number(&x->text, t->pid, 1);
+	strbuf_putc(&x->text, '/');
+	export_number(&x->text, t->tid, 1);
+}
+
+static void make_stack(struct script *x, uint32_t node, struct strbuf *out)
+{
+	for (uint32_t n = node; n != PROFILE_ROOT;) {
+		struct profile_node at = profile_node(x->p, n);
+		if (at.parent == PROFILE_ROOT &&
+		    profile_frame_get(x->p, at.frame).kind == FRAME_PROCESS)
+			break;
+		put_frame(x, at.frame, out);
+		n = at.parent;
+	}
+}
+
+static void put_stack(struct script *x, uint32_t node)
+{
+	struct kept_stack *kept = &x->kept[node % KEPT_STACKS];
+	if (kept->node != node) {
+		strbuf_reset(&kept->text);
+		make_stack(x, node, &kept->text);
+		kept->node = node;
+	}
+	x->text.failed |= kept->text.failed;
+	strbuf_add(&x->text, strbuf_text(&kept->text), kept->text.len);
 }
 
 static int script_event(void *data, const struct event *e)
@@ -122,31 +163,24 @@ static int script_event(void *data, const struct event *e)
 	default:
 		return 0; /* no stack, or none of code that runs */
 	}
-	strbuf_reset(&x->text);
 	put_who(x, &x->tracks.data[e->track]);
-	strbuf_printf(&x->text, " %" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " %s: \n",
-		      e->time_ns / 1000000000, e->time_ns % 1000000000, period, name);
-	for (uint32_t n = e->node; n != PROFILE_ROOT;) {
-		struct profile_node node = profile_node(x->p, n);
-		if (node.parent == PROFILE_ROOT &&
-		    profile_frame_get(x->p, node.frame).kind == FRAME_PROCESS)
-			break;
-		if (put_frame(x, node.frame) < 0)
-			return -ENOMEM;
-		n = node.parent;
-	}
+	strbuf_putc(&x->text, ' ');
+	export_number(&x->text, e->time_ns / 1000000000, 1);
+	strbuf_putc(&x->text, '.');
+	export_number(&x->text, e->time_ns % 1000000000, 9);
+	strbuf_puts(&x->text, ": ");
+	export_number(&x->text, period, 1);
+	strbuf_putc(&x->text, ' ');
+	strbuf_puts(&x->text, name);
+	strbuf_puts(&x->text, ": \n");
+	put_stack(x, e->node);
 	strbuf_putc(&x->text, '\n');
-	if (strbuf_finish(&x->text) < 0)
-		return -ENOMEM;
-	return fwrite(x->text.data, 1, x->text.len, x->out) == x->text.len ? 0
-	       : errno                                                     ? -errno
-									   : -EIO;
+	return x->text.len < FLUSH_BYTES && !x->text.failed ? 0 : script_flush(x);
 }
 
 static int script_end(void *data)
 {
-	(void)data;
-	return 0;
+	return script_flush(data);
 }
 
 static int script_start(FILE *out, const struct export_options *opt, struct event_sink *ret,
@@ -157,6 +191,7 @@ static int script_start(FILE *out, const struct export_options *opt, struct even
 	if (!x)
 		return err_set(err, -ENOMEM, "cannot write events");
 	x->out = out;
+	x->words.make = make_line;
 	*ret = (struct event_sink){ x, script_begin, script_track, script_event, script_end };
 	return 0;
 }
@@ -166,8 +201,9 @@ static int script_finish(struct event_sink *sink, bool failed, struct err *err)
 	struct script *x = sink->data;
 	FILE *out = x->out;
 	strbuf_release(&x->text);
-	strbuf_release(&x->frames);
-	vec_release(&x->words);
+	words_release(&x->words);
+	for (size_t i = 0; i < KEPT_STACKS; i++)
+		strbuf_release(&x->kept[i].text);
 	vec_release(&x->tracks);
 	free(x);
 	return !failed && ferror(out) ? err_set(err, -EIO, "cannot write events") : 0;

@@ -46,30 +46,50 @@ static const char *unit_word(const char *unit)
 	return !strcmp(unit, "ns") ? "nanoseconds" : !strcmp(unit, "bytes") ? "bytes" : "none";
 }
 
-static int put_stacks(struct json *j, const struct profile *p, int metric)
-{
-	VEC(uint32_t) path = { 0 };
-	int rc = 0;
+struct open_node {
+	uint32_t node;
+	size_t size; /* of the text up to here */
+};
 
-	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE && !rc; n = export_next(p, n)) {
-		if (!profile_self(p, n, metric))
+/* Of each node with a value its frames from the root on, and the value. A node's text begins with its
+ * parent's. */
+static int put_stacks(struct json *j, const struct profile *p, int metric, struct strbuf *weights)
+{
+	VEC(struct open_node) open = { 0 };
+	struct strbuf text = { 0 };
+	int rc = vec_push(&open, (struct open_node){ PROFILE_ROOT, 1 });
+
+	strbuf_putc(&text, '[');
+	for (uint32_t n = export_next_with(p, PROFILE_ROOT, metric); n != PROFILE_NONE && !rc;
+	     n = export_next_with(p, n, metric)) {
+		struct profile_node node = profile_node(p, n);
+		uint64_t value = profile_self(p, n, metric);
+		while (vec_last(&open)->node != node.parent)
+			open.len--;
+		text.len = vec_last(&open)->size;
+		if (open.len > 1)
+			strbuf_putc(&text, ',');
+		export_number(&text, node.frame, 1);
+		rc = vec_push(&open, (struct open_node){ n, text.len });
+		if (!value)
 			continue;
-		path.len = 0;
-		for (uint32_t k = n; k != PROFILE_ROOT && !rc; k = profile_node(p, k).parent)
-			rc = vec_push(&path, profile_node(p, k).frame);
-		json_array(j);
-		for (size_t i = path.len; i-- > 0;)
-			json_number(j, path.data[i]);
-		json_array_end(j);
+		strbuf_putc(&text, ']');
+		export_number(weights, value, 1);
+		strbuf_putc(weights, ',');
+		rc = rc ? rc : strbuf_finish(&text);
+		json_raw(j, strbuf_text(&text));
 	}
-	vec_release(&path);
+	vec_release(&open);
+	strbuf_release(&text);
 	return rc;
 }
 
 static int put_profile(struct json *j, const struct profile *p, int metric)
 {
 	struct profile_metric m = profile_metric_get(p, metric);
+	struct strbuf weights = { 0 };
 
+	strbuf_putc(&weights, '[');
 	json_object(j);
 	json_key(j, "type");
 	json_text(j, "sampled");
@@ -83,17 +103,15 @@ static int put_profile(struct json *j, const struct profile *p, int metric)
 	json_number(j, profile_total(p, PROFILE_ROOT, metric));
 	json_key(j, "samples");
 	json_array(j);
-	int rc = put_stacks(j, p, metric);
+	int rc = put_stacks(j, p, metric, &weights);
 	json_array_end(j);
 	json_key(j, "weights");
-	json_array(j);
-	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE; n = export_next(p, n)) {
-		uint64_t value = profile_self(p, n, metric);
-		if (value)
-			json_number(j, value);
-	}
-	json_array_end(j);
+	if (weights.len && !weights.failed)
+		weights.data[weights.len - 1] = ']'; /* the comma */
+	rc = rc ? rc : strbuf_finish(&weights);
+	json_raw(j, strbuf_text(&weights));
 	json_object_end(j);
+	strbuf_release(&weights);
 	return rc;
 }
 

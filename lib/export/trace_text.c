@@ -11,21 +11,53 @@
 
 #define FLUSH_BYTES (256u << 10)
 
+static const char *category(const struct frame *f)
+{
+	switch (f->kind) {
+	case FRAME_PYTHON:
+		return "python_function";
+	case FRAME_SCOPE:
+		return "user_annotation";
+	case FRAME_CXX:
+		return f->class == FRAME_CLASS_FRAMEWORK ? "cpu_op" : "native";
+	default:
+		return "native";
+	}
+}
+
+/* Python's as PyTorch writes it: "train.py(3): main". */
+static void make_words(struct strbuf *out, const struct frame *f)
+{
+	strbuf_puts(out, ",\"cat\":\"");
+	strbuf_puts(out, category(f));
+	strbuf_puts(out, "\",\"name\":");
+	if (f->kind != FRAME_PYTHON || !f->file || !*f->file) {
+		json_escape(out, *f->name ? f->name : "[unknown]");
+		return;
+	}
+	struct strbuf name = { 0 };
+	size_t size;
+	const char *function = export_python_name(f->name, &size);
+	strbuf_printf(&name, "%s(%" PRIu32 "): %.*s", f->file, f->line, (int)size, function);
+	out->failed |= name.failed;
+	json_escape(out, strbuf_text(&name));
+	strbuf_release(&name);
+}
+
 void trace_text_init(struct trace_text *t, FILE *out, uint64_t base_ns)
 {
-	*t = (struct trace_text){ .out = out, .base_ns = base_ns };
+	*t = (struct trace_text){ .out = out, .base_ns = base_ns, .words.make = make_words };
 }
 
 void trace_text_release(struct trace_text *t)
 {
 	strbuf_release(&t->text);
-	strbuf_release(&t->frames);
-	vec_release(&t->words);
+	words_release(&t->words);
 }
 
 int trace_text_flush(struct trace_text *t)
 {
-	if (!t->error && (strbuf_finish(&t->text) < 0 || t->frames.failed))
+	if (!t->error && strbuf_finish(&t->text) < 0)
 		t->error = -ENOMEM;
 	if (!t->error && t->text.len && fwrite(t->text.data, 1, t->text.len, t->out) != t->text.len)
 		t->error = errno ? -errno : -EIO;
@@ -95,67 +127,16 @@ void trace_text_span(struct trace_text *t, uint64_t pid, uint64_t tid, uint64_t 
 	put_us(t, ",\"dur\":", duration_ns);
 }
 
-static const char *category(const struct frame *f)
-{
-	switch (f->kind) {
-	case FRAME_PYTHON:
-		return "python_function";
-	case FRAME_SCOPE:
-		return "user_annotation";
-	case FRAME_CXX:
-		return f->class == FRAME_CLASS_FRAMEWORK ? "cpu_op" : "native";
-	default:
-		return "native";
-	}
-}
-
-/* Python's as PyTorch writes it: "train.py(3): main". */
-static void make_words(struct strbuf *out, const struct frame *f)
-{
-	strbuf_puts(out, ",\"cat\":\"");
-	strbuf_puts(out, category(f));
-	strbuf_puts(out, "\",\"name\":");
-	if (f->kind != FRAME_PYTHON || !f->file || !*f->file) {
-		json_escape(out, *f->name ? f->name : "[unknown]");
-		return;
-	}
-	struct strbuf name = { 0 };
-	size_t size;
-	const char *function = export_python_name(f->name, &size);
-	strbuf_printf(&name, "%s(%" PRIu32 "): %.*s", f->file, f->line, (int)size, function);
-	out->failed |= name.failed;
-	json_escape(out, strbuf_text(&name));
-	strbuf_release(&name);
-}
-
 void trace_text_frame(struct trace_text *t, const struct profile *p, uint32_t frame, bool is_call)
 {
-	struct frame f;
+	struct frame f = { .kind = FRAME_PYTHON };
 
-	while (t->words.len <= frame) {
-		if (vec_push(&t->words, (struct trace_words){ 0 }) < 0) {
-			t->text.failed = true;
-			return;
-		}
-	}
-	struct trace_words *w = &t->words.data[frame];
-	if (is_call) {
+	if (is_call)
 		f = profile_frame_get(p, frame);
-		if (f.kind != FRAME_PYTHON && f.kind != FRAME_SCOPE) {
-			strbuf_puts(&t->text, ",\"cat\":\"runtime\",\"name\":");
-			json_escape(&t->text, *f.name ? f.name : "[unknown]");
-			return;
-		}
+	if (f.kind == FRAME_PYTHON || f.kind == FRAME_SCOPE) {
+		words_put(&t->words, p, frame, &t->text);
+		return;
 	}
-	if (!w->size) {
-		f = profile_frame_get(p, frame);
-		w->begin = t->frames.len;
-		make_words(&t->frames, &f);
-		if (strbuf_finish(&t->frames) < 0) {
-			t->text.failed = true;
-			return;
-		}
-		w->size = t->frames.len - w->begin;
-	}
-	strbuf_add(&t->text, t->frames.data + w->begin, w->size);
+	strbuf_puts(&t->text, ",\"cat\":\"runtime\",\"name\":");
+	json_escape(&t->text, *f.name ? f.name : "[unknown]");
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/strbuf.h"
-#include "base/vec.h"
+#include "export/words.h"
 #include "profile/profile.h"
 
 #include <stdio.h>
@@ -14,13 +14,8 @@ struct trace_text {
 	uint64_t base_ns;
 	bool has_events;
 	int error;
-	struct strbuf text;            /* not written yet */
-	struct strbuf frames;          /* the words of frames */
-	VEC(struct trace_words) words; /* by frame */
-};
-
-struct trace_words {
-	size_t begin, size; /* size 0: not made yet */
+	struct strbuf text; /* not written yet */
+	struct words words;
 };
 
 void trace_text_init(struct trace_text *t, FILE *out, uint64_t base_ns);

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "export/formats.h"
 #include "export/json.h"
+#include "export/words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,54 +22,103 @@ static void put_text(struct json *j, const char *key, const char *text)
 	json_text(j, text);
 }
 
-static void put_values(struct json *j, const char *key, const struct profile *p, uint32_t node,
-		       const int *metrics, int count,
-		       uint64_t (*value)(const struct profile *, uint32_t, int))
+/* "name":"f","kind":"python" and what else is known */
+static void make_members(struct strbuf *out, const struct frame *f)
 {
-	bool is_open = false;
-	for (int i = 0; i < count; i++) {
-		uint64_t v = value(p, node, metrics[i]);
-		if (!v)
+	const struct {
+		const char *key, *text;
+	} texts[] = { { "full", f->full }, { "file", f->file }, { "module", f->module } };
+
+	strbuf_puts(out, ",\"name\":");
+	json_escape(out, f->name);
+	strbuf_puts(out, ",\"kind\":");
+	json_escape(out, export_kind(f->kind));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!texts[i].text || !*texts[i].text)
 			continue;
-		if (!is_open) {
-			json_key(j, key);
-			json_object(j);
-			is_open = true;
-		}
-		json_key(j, profile_metric_get(p, metrics[i]).name);
-		json_number(j, v);
+		strbuf_puts(out, ",\"");
+		strbuf_puts(out, texts[i].key);
+		strbuf_puts(out, "\":");
+		json_escape(out, texts[i].text);
 	}
-	if (is_open)
-		json_object_end(j);
+	if (f->line) {
+		strbuf_puts(out, ",\"line\":");
+		export_number(out, f->line, 1);
+	}
 }
 
-static void put_node(struct json *j, const struct profile *p, uint32_t node, const int *metrics,
-		     int count)
-{
-	struct profile_node n = profile_node(p, node);
-	struct frame f = profile_frame_get(p, n.frame);
+struct nodes {
+	const struct profile *p;
+	struct words words;
+	struct strbuf text;               /* one node */
+	struct strbuf keys;               /* of the metrics, with their quotes */
+	size_t ends[PROFILE_METRICS_MAX]; /* in `keys` */
+	int metrics[PROFILE_METRICS_MAX], count;
+};
 
-	json_object(j);
-	json_key(j, "id");
-	json_number(j, node);
+static void make_keys(struct nodes *x)
+{
+	for (int i = 0; i < x->count; i++) {
+		json_escape(&x->keys, profile_metric_get(x->p, x->metrics[i]).name);
+		strbuf_putc(&x->keys, ':');
+		x->ends[i] = x->keys.len;
+	}
+	x->text.failed |= x->keys.failed;
+}
+
+static void put_values(struct nodes *x, const char *key, uint32_t node,
+		       uint64_t (*value)(const struct profile *, uint32_t, int))
+{
+	char before = '{';
+	for (int i = 0; i < x->count; i++) {
+		uint64_t v = value(x->p, node, x->metrics[i]);
+		size_t begin = i ? x->ends[i - 1] : 0;
+		if (!v)
+			continue;
+		if (before == '{')
+			strbuf_puts(&x->text, key);
+		strbuf_putc(&x->text, before);
+		before = ',';
+		strbuf_add(&x->text, x->keys.data + begin, x->ends[i] - begin);
+		export_number(&x->text, v, 1);
+	}
+	if (before == ',')
+		strbuf_putc(&x->text, '}');
+}
+
+static void put_node(struct nodes *x, struct json *j, uint32_t node)
+{
+	struct profile_node n = profile_node(x->p, node);
+
+	strbuf_puts(&x->text, "{\"id\":");
+	export_number(&x->text, node, 1);
 	if (n.parent != PROFILE_NONE) {
-		json_key(j, "parent");
-		json_number(j, n.parent);
+		strbuf_puts(&x->text, ",\"parent\":");
+		export_number(&x->text, n.parent, 1);
 	}
-	json_key(j, "name");
-	json_text(j, f.name);
-	json_key(j, "kind");
-	json_text(j, export_kind(f.kind));
-	put_text(j, "full", f.full);
-	put_text(j, "file", f.file);
-	put_text(j, "module", f.module);
-	if (f.line) {
-		json_key(j, "line");
-		json_number(j, f.line);
-	}
-	put_values(j, "self", p, node, metrics, count, profile_self);
-	put_values(j, "total", p, node, metrics, count, profile_total);
-	json_object_end(j);
+	words_put(&x->words, x->p, n.frame, &x->text);
+	put_values(x, ",\"self\":", node, profile_self);
+	put_values(x, ",\"total\":", node, profile_total);
+	strbuf_putc(&x->text, '}');
+	json_raw(j, strbuf_text(&x->text));
+	if (!x->text.failed)
+		strbuf_reset(&x->text);
+}
+
+static int put_nodes(struct json *j, const struct profile *p)
+{
+	struct nodes x = { .p = p, .words.make = make_members };
+	x.count = export_metrics(p, x.metrics);
+	make_keys(&x);
+	json_array(j);
+	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE && !x.text.failed; n = export_next(p, n))
+		put_node(&x, j, n);
+	json_array_end(j);
+	int rc = strbuf_finish(&x.text);
+	words_release(&x.words);
+	strbuf_release(&x.text);
+	strbuf_release(&x.keys);
+	return rc;
 }
 
 static int tree_json_write(FILE *out, const struct profile *p, const struct export_options *opt,
@@ -100,44 +150,38 @@ static int tree_json_write(FILE *out, const struct profile *p, const struct expo
 	}
 	json_array_end(j);
 	json_key(j, "nodes");
-	json_array(j);
-	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE; n = export_next(p, n))
-		put_node(j, p, n, metrics, count);
-	json_array_end(j);
+	int rc = put_nodes(j, p);
 	json_object_end(j);
-	return json_finish(j, err);
+	return rc < 0 ? err_set(err, rc, "cannot write the tree") : json_finish(j, err);
 }
 
 /* ---- CSV ---- */
 
-struct csv {
-	struct strbuf line, safe;
-	struct strbuf frames; /* the columns of frames, made once: there are far fewer than nodes */
-	VEC(struct csv_columns) columns; /* by frame */
-};
+#define FLUSH_BYTES (256u << 10)
 
-struct csv_columns {
-	size_t begin, size; /* size 0: not made yet */
+struct csv {
+	struct strbuf line; /* not written yet */
+	struct words words; /* the columns of frames */
 };
 
 /* RFC 4180: quotes around, inner ones doubled. */
-static void csv_text(struct csv *c, const char *text)
+static void csv_text(struct strbuf *out, const char *text)
 {
-	strbuf_reset(&c->safe);
-	utf8_append_safe(&c->safe, text ? text : "", text ? strlen(text) : 0);
-	c->line.failed |= c->safe.failed;
-	strbuf_putc(&c->line, '"');
-	for (const char *p = strbuf_text(&c->safe); *p; p++) {
+	struct strbuf safe = { 0 };
+	utf8_append_safe(&safe, text ? text : "", text ? strlen(text) : 0);
+	out->failed |= safe.failed;
+	strbuf_putc(out, '"');
+	for (const char *p = strbuf_text(&safe); *p; p++) {
 		if (*p == '"')
-			strbuf_putc(&c->line, '"');
-		strbuf_putc(&c->line, *p);
+			strbuf_putc(out, '"');
+		strbuf_putc(out, *p);
 	}
-	strbuf_putc(&c->line, '"');
+	strbuf_putc(out, '"');
+	strbuf_release(&safe);
 }
 
 static int csv_flush(struct csv *c, FILE *out)
 {
-	strbuf_puts(&c->line, "\r\n");
 	int rc = strbuf_finish(&c->line);
 	if (!rc && fwrite(strbuf_text(&c->line), 1, c->line.len, out) != c->line.len)
 		rc = errno ? -errno : -EIO;
@@ -145,60 +189,38 @@ static int csv_flush(struct csv *c, FILE *out)
 	return rc;
 }
 
-static int csv_head(struct csv *c, FILE *out, const struct profile *p, const int *metrics,
-		    int count)
+static int csv_head(struct csv *c, const struct profile *p, const int *metrics, int count)
 {
 	strbuf_puts(&c->line, "id,parent,name,kind,file,line,module,full");
 	for (int i = 0; i < count; i++) {
 		const char *name = profile_metric_get(p, metrics[i]).name;
 		strbuf_putc(&c->line, ',');
-		csv_text(c, name);
+		csv_text(&c->line, name);
 		c->line.len -= !c->line.failed; /* the quote */
 		strbuf_puts(&c->line, " self\",");
-		csv_text(c, name);
+		csv_text(&c->line, name);
 		c->line.len -= !c->line.failed;
 		strbuf_puts(&c->line, " total\"");
 	}
-	return csv_flush(c, out);
+	strbuf_puts(&c->line, "\r\n");
+	return strbuf_finish(&c->line);
 }
 
 /* name,kind,file,line,module,full */
-static void csv_columns(struct csv *c, const struct frame *f)
+static void csv_columns(struct strbuf *out, const struct frame *f)
 {
-	csv_text(c, f->name);
-	strbuf_putc(&c->line, ',');
-	strbuf_puts(&c->line, export_kind(f->kind));
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f->file);
-	strbuf_putc(&c->line, ',');
+	csv_text(out, f->name);
+	strbuf_putc(out, ',');
+	strbuf_puts(out, export_kind(f->kind));
+	strbuf_putc(out, ',');
+	csv_text(out, f->file);
+	strbuf_putc(out, ',');
 	if (f->line)
-		export_number(&c->line, f->line, 1);
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f->module);
-	strbuf_putc(&c->line, ',');
-	csv_text(c, f->full);
-}
-
-static int csv_frame(struct csv *c, const struct profile *p, uint32_t number)
-{
-	while (c->columns.len <= number) {
-		if (vec_push(&c->columns, (struct csv_columns){ 0 }) < 0)
-			return -ENOMEM;
-	}
-	struct csv_columns *known = &c->columns.data[number];
-	if (known->size) {
-		strbuf_add(&c->line, c->frames.data + known->begin, known->size);
-		return 0;
-	}
-	struct frame f = profile_frame_get(p, number);
-	size_t start = c->line.len;
-	csv_columns(c, &f);
-	if (strbuf_finish(&c->line) < 0)
-		return -ENOMEM;
-	known->begin = c->frames.len;
-	strbuf_add(&c->frames, c->line.data + start, c->line.len - start);
-	known->size = c->line.len - start;
-	return strbuf_finish(&c->frames);
+		export_number(out, f->line, 1);
+	strbuf_putc(out, ',');
+	csv_text(out, f->module);
+	strbuf_putc(out, ',');
+	csv_text(out, f->full);
 }
 
 static int csv_node(struct csv *c, FILE *out, const struct profile *p, uint32_t node,
@@ -211,33 +233,32 @@ static int csv_node(struct csv *c, FILE *out, const struct profile *p, uint32_t 
 	if (n.parent != PROFILE_NONE)
 		export_number(&c->line, n.parent, 1);
 	strbuf_putc(&c->line, ',');
-	if (csv_frame(c, p, n.frame) < 0)
-		return -ENOMEM;
+	words_put(&c->words, p, n.frame, &c->line);
 	for (int i = 0; i < count; i++) {
 		strbuf_putc(&c->line, ',');
 		export_number(&c->line, profile_self(p, node, metrics[i]), 1);
 		strbuf_putc(&c->line, ',');
 		export_number(&c->line, profile_total(p, node, metrics[i]), 1);
 	}
-	return csv_flush(c, out);
+	strbuf_puts(&c->line, "\r\n");
+	return c->line.len < FLUSH_BYTES && !c->line.failed ? 0 : csv_flush(c, out);
 }
 
 static int csv_write(FILE *out, const struct profile *p, const struct export_options *opt,
 		     struct err *err)
 {
-	struct csv c = { .line = { 0 } };
+	struct csv c = { .words.make = csv_columns };
 	int metrics[PROFILE_METRICS_MAX];
 	int first = export_metric(p, opt, err);
 	if (first < 0)
 		return first;
 	int count = export_metrics(p, metrics);
-	int rc = csv_head(&c, out, p, metrics, count);
+	int rc = csv_head(&c, p, metrics, count);
 	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE && !rc; n = export_next(p, n))
 		rc = csv_node(&c, out, p, n, metrics, count);
+	rc = rc ? rc : csv_flush(&c, out);
 	strbuf_release(&c.line);
-	strbuf_release(&c.safe);
-	strbuf_release(&c.frames);
-	vec_release(&c.columns);
+	words_release(&c.words);
 	return rc < 0 ? err_set(err, rc, "cannot write the tree") : 0;
 }
 
