@@ -222,6 +222,9 @@ static int export(struct analysis *a, const struct command_options *opt, const c
 		.metric = opt->metric ? opt->metric : analysis_default_metric(a),
 	};
 	struct analysis_profile_options tree = opt->profile;
+	if (opt->exporter->has_details)
+		tree.details = ANALYSIS_DETAIL_PROCESS | ANALYSIS_DETAIL_DEVICE |
+			       ANALYSIS_DETAIL_STREAM | ANALYSIS_DETAIL_INLINED;
 	if (opt->exporter->has_one_value) {
 		tree.metrics = &more.metric;
 		tree.metric_count = 1;

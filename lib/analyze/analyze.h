@@ -65,6 +65,13 @@ enum analysis_leaf {
 	ANALYSIS_LEAF_COUNT
 };
 
+enum analysis_detail {
+	ANALYSIS_DETAIL_PROCESS = 1 << 0,
+	ANALYSIS_DETAIL_DEVICE = 1 << 1,
+	ANALYSIS_DETAIL_STREAM = 1 << 2,
+	ANALYSIS_DETAIL_INLINED = 1 << 3,
+};
+
 struct analysis_profile_options {
 	/*
 	 * Metrics by name; NULL or none: every one that has data:
@@ -107,6 +114,13 @@ struct analysis_profile_options {
 	bool long_names;
 	/* Of host functions inlined into each other, only the outermost: the one that was called. */
 	bool no_inline;
+	/*
+	 * For formats that have a place for it; of ANALYSIS_DETAIL_*. What is told makes otherwise
+	 * equal frames different: those of processes have the host in `module` and rank + 1 in
+	 * `line`, the boundary the device in `module`, its index + 1 in `line` and the stream
+	 * in `full`, what was inlined says so.
+	 */
+	unsigned details;
 	/* Device samples stand on their kernel's node: `leaf` and stall metrics have no meaning. */
 	bool kernels_only;
 	/* ANALYSIS_LEAF_NONE first: the default, function source instruction stall. */

@@ -21,7 +21,8 @@ struct build {
 	const struct filter *f;
 	struct profile *p;
 	struct paths *paths;
-	int metric; /* being built */
+	int metric;      /* being built */
+	uint32_t device; /* being accounted for */
 	struct syncs syncs;
 	bool has_syncs;
 	bool has_stalls; /* one metric for each stall reason is wanted */
@@ -102,14 +103,16 @@ static int charge_wall(void *data, const struct charge *charge)
 	if (charge->state != ACCOUNT_BUSY) {
 		if (b->opt->filter.kernel)
 			return 0;
-		if (paths_idle(b->paths, charge->site, charge->state, &node) < 0)
+		if (paths_on(b->paths, b->device, 0) < 0 ||
+		    paths_idle(b->paths, charge->site, charge->state, &node) < 0)
 			return -ENOMEM;
 		return build_add(b, node, charge->ns);
 	}
-	uint32_t name = b->a->ops.data[charge->op - 1].name;
-	if (!f->name_passes[name])
+	const struct op *op = &b->a->ops.data[charge->op - 1];
+	if (!f->name_passes[op->name])
 		return 0;
-	if (paths_kernel(b->paths, charge->site, name, &node) < 0)
+	if (paths_on(b->paths, op->device, op->queue) < 0 ||
+	    paths_kernel(b->paths, charge->site, op->name, &node) < 0)
 		return -ENOMEM;
 	return build_add(b, node, charge->ns);
 }
@@ -125,6 +128,7 @@ static int build_account(struct build *b, const struct account_sink *sink)
 		struct account_totals totals;
 		if (!b->f->device_passes[d])
 			continue;
+		b->device = d;
 		int rc = account_device(acc, d, b->f->has_time ? &given : NULL, sink, &totals);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
@@ -207,7 +211,8 @@ static int build_op(struct build *b, const struct op *op, uint64_t value)
 		return -ENOMEM;
 	if (!filter_site(b->f, &b->a->sites.data[site]))
 		return 0;
-	if (paths_kernel(b->paths, site, op->name, &node) < 0)
+	if (paths_on(b->paths, op->device, op->queue) < 0 ||
+	    paths_kernel(b->paths, site, op->name, &node) < 0)
 		return -ENOMEM;
 	return build_add(b, node, value);
 }
@@ -228,13 +233,19 @@ static bool launch_passes(const struct build *b, const struct launch *l)
 	       filter_site(b->f, &b->a->sites.data[l->site]);
 }
 
+static int launch_node(const struct build *b, const struct launch *l, uint32_t *ret)
+{
+	int rc = paths_on(b->paths, b->a->queues.data[l->queue].device, l->queue);
+	return rc < 0 ? rc : paths_kernel(b->paths, l->site, l->name, ret);
+}
+
 static int build_launches(struct build *b)
 {
 	vec_for_each(&b->a->launches, l) {
 		uint32_t node;
 		if (!launch_passes(b, l))
 			continue;
-		if (paths_kernel(b->paths, l->site, l->name, &node) < 0)
+		if (launch_node(b, l, &node) < 0)
 			return -ENOMEM;
 		build_add(b, node, analysis_launch_detail(b->a, l)->count);
 	}
@@ -282,8 +293,7 @@ static int build_costs(struct build *b, double (*value)(const struct launch_cost
 		uint32_t node;
 		if (!launch_passes(b, l))
 			continue;
-		if (costs_of(c, l, 0, &cost) < 0 ||
-		    paths_kernel(b->paths, l->site, l->name, &node) < 0)
+		if (costs_of(c, l, 0, &cost) < 0 || launch_node(b, l, &node) < 0)
 			return -ENOMEM;
 		build_add(b, node, cost_number(value(&cost)));
 	}
@@ -404,6 +414,9 @@ static int build_device_samples(struct build *b)
 	vec_for_each(&t.list, x) {
 		const struct place *place = &b->a->places.data[x->place];
 		uint32_t node;
+		rc = paths_on(b->paths, place->device, 0);
+		if (rc < 0)
+			break;
 		rc = b->opt->kernels_only
 			     ? paths_kernel(b->paths, x->site, place->name, &node)
 			     : paths_place(b->paths, x->site, place, b->opt->leaf, &node);
@@ -790,6 +803,7 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 		filter_release(&f);
 		return err_set(err, -ENOMEM, "cannot build the profile");
 	}
+	paths_detail(paths, opt->details);
 	if (opt->no_inline)
 		paths_leave_out_inlined(paths);
 	struct build b = {

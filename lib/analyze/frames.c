@@ -21,6 +21,7 @@ struct frames {
 	VEC(uint32_t) numbers;
 	bool long_names; /* of kernels */
 	bool is_outermost_only;
+	unsigned details;
 	struct hash kernels;  /* name -> frame */
 	struct strtab shorts; /* the kernels' short names */
 	VEC(uint32_t) taken;  /* by their number: how many kernels have it */
@@ -44,6 +45,11 @@ int frames_new(struct frames **ret, struct analysis *a, struct profile *p, bool 
 void frames_leave_out_inlined(struct frames *f)
 {
 	f->is_outermost_only = true;
+}
+
+void frames_detail(struct frames *f, unsigned details)
+{
+	f->details = details;
 }
 
 void frames_free(struct frames *f)
@@ -161,6 +167,7 @@ static int binary_frames(struct frames *f, const struct frame_ref *ref)
 	size_t count = f->is_outermost_only && symbols.count ? 1 : symbols.count;
 	for (size_t i = 0; i < count; i++) {
 		struct frame frame = symbols.frames[i];
+		frame.is_inlined = i && f->details & ANALYSIS_DETAIL_INLINED;
 		frame.line = 0; /* a function is one frame, whichever of its lines runs */
 		if (frame.class == FRAME_CLASS_NONE && o->kind == OBJECT_ELF)
 			frame.class = class_of_binary(path);
@@ -240,10 +247,35 @@ int frames_process(struct frames *f, uint32_t process, uint32_t *ret)
 		strbuf_printf(&f->text, " run %" PRIu32, p->run ? p->run : 1);
 	if (p->rank && shows(f, "rank"))
 		strbuf_printf(&f->text, "%srank %" PRIu32, f->text.len ? " " : "", p->rank - 1);
-	if (strbuf_finish(&f->text) < 0 ||
-	    frames_text(f, FRAME_PROCESS, strbuf_text(&f->text), ret) < 0)
+	struct frame frame = { .kind = FRAME_PROCESS, .name = strbuf_text(&f->text) };
+	if (f->details & ANALYSIS_DETAIL_PROCESS) {
+		frame.module = analysis_text(f->a, p->host ? p->host : f->a->header.host);
+		frame.line = p->rank;
+	}
+	if (strbuf_finish(&f->text) < 0 || profile_frame(f->p, &frame, ret) < 0)
 		return -ENOMEM;
 	return hash_set(&f->processes, process, *ret);
+}
+
+int frames_boundary(struct frames *f, uint32_t device, uint32_t queue, uint32_t *ret)
+{
+	const struct device *d = &f->a->devices.data[device];
+	const struct queue *q = &f->a->queues.data[queue];
+	struct frame frame = { .kind = FRAME_BOUNDARY, .name = "-" };
+	char stream[24];
+
+	if (device && f->details & ANALYSIS_DETAIL_DEVICE) {
+		frame.module = analysis_text(f->a, d->text);
+		frame.module = *frame.module ? frame.module : analysis_text(f->a, d->runtime);
+		frame.line = d->index + 1;
+	}
+	if (queue && f->details & ANALYSIS_DETAIL_STREAM) {
+		/* Streams have small numbers, queues are pointers. */
+		snprintf(stream, sizeof(stream), q->handle < 1000000 ? "%" PRIu64 : "%#" PRIx64,
+			 q->handle);
+		frame.full = stream;
+	}
+	return profile_frame(f->p, &frame, ret);
 }
 
 /* Two kernels with the same short name are told apart: the second is "gemm sm80 64x64 #2". */

@@ -8,6 +8,12 @@ struct stack_place {
 	uint32_t start, node; /* 0: not known */
 };
 
+/* Where device work, or that there is none, belongs. */
+struct device_place {
+	uint32_t site, boundary; /* frame */
+	uint32_t what, is_idle;  /* name, or enum account_state */
+};
+
 struct paths {
 	struct analysis *a;
 	struct profile *p;
@@ -15,17 +21,19 @@ struct paths {
 	VEC(struct stack_place) places; /* by node of the tree of stacks */
 	struct hash stacks;             /* (process, stack) -> node: processes share places */
 	VEC(uint32_t) steps;
-	struct hash sites;   /* site -> node */
-	struct hash kernels; /* (site, name) -> node */
-	struct hash idle;    /* (site, state) -> node */
-	uint32_t boundary;   /* frame */
+	struct hash sites;          /* site -> node */
+	struct strtab device_blobs; /* of struct device_place */
+	VEC(uint32_t) device_nodes; /* by its number */
+	struct hash boundaries;     /* (device, queue) -> frame */
+	unsigned details;
+	uint32_t boundary; /* frame of the device work at hand */
 };
 
 int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names)
 {
 	CLEANUP(paths_free) struct paths *t = calloc(1, sizeof(*t));
 	if (!t || frames_new(&t->frames, a, p, long_names) < 0 ||
-	    frames_text(t->frames, FRAME_BOUNDARY, "-", &t->boundary) < 0)
+	    frames_boundary(t->frames, 0, 0, &t->boundary) < 0)
 		return -ENOMEM;
 	t->a = a;
 	t->p = p;
@@ -38,6 +46,40 @@ void paths_leave_out_inlined(struct paths *t)
 	frames_leave_out_inlined(t->frames);
 }
 
+void paths_detail(struct paths *t, unsigned details)
+{
+	t->details = details;
+	frames_detail(t->frames, details);
+}
+
+int paths_on(struct paths *t, uint32_t device, uint32_t queue)
+{
+	if (!(t->details & (ANALYSIS_DETAIL_DEVICE | ANALYSIS_DETAIL_STREAM)))
+		return 0;
+	const uint64_t *known = hash_get(&t->boundaries, hash_pair(device, queue));
+	if (known) {
+		t->boundary = (uint32_t)*known;
+		return 0;
+	}
+	int rc = frames_boundary(t->frames, device, queue, &t->boundary);
+	return rc < 0 ? rc : hash_set(&t->boundaries, hash_pair(device, queue), t->boundary);
+}
+
+/* The node of a place that is known: 1; else 0, and the one to be set. */
+static int device_node(struct paths *t, uint32_t site, uint32_t what, bool is_idle, uint32_t **ret)
+{
+	const struct device_place place = { site, t->boundary, what, is_idle };
+	uint32_t number;
+	if (strtab_intern(&t->device_blobs, &place, sizeof(place), &number, NULL) < 0)
+		return -ENOMEM;
+	while (t->device_nodes.len <= number) {
+		if (vec_push(&t->device_nodes, PROFILE_ROOT) < 0)
+			return -ENOMEM;
+	}
+	*ret = &t->device_nodes.data[number];
+	return **ret != PROFILE_ROOT;
+}
+
 void paths_free(struct paths *t)
 {
 	if (!t)
@@ -47,8 +89,9 @@ void paths_free(struct paths *t)
 	vec_release(&t->steps);
 	hash_release(&t->stacks);
 	hash_release(&t->sites);
-	hash_release(&t->kernels);
-	hash_release(&t->idle);
+	strtab_release(&t->device_blobs);
+	vec_release(&t->device_nodes);
+	hash_release(&t->boundaries);
 	free(t);
 }
 
@@ -180,15 +223,15 @@ static int path_device(struct paths *t, uint32_t site, uint32_t frame, uint32_t 
 
 int paths_kernel(struct paths *t, uint32_t site, uint32_t name, uint32_t *ret)
 {
-	const uint64_t *known = hash_get(&t->kernels, hash_pair(site, name));
-	uint32_t frame;
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
-	}
-	if (frames_kernel(t->frames, name, &frame) < 0 || path_device(t, site, frame, ret) < 0)
+	uint32_t frame, *node;
+	int rc = device_node(t, site, name, false, &node);
+	if (rc < 0)
+		return rc;
+	if (!rc &&
+	    (frames_kernel(t->frames, name, &frame) < 0 || path_device(t, site, frame, node) < 0))
 		return -ENOMEM;
-	return hash_set(&t->kernels, hash_pair(site, name), *ret);
+	*ret = *node;
+	return 0;
 }
 
 int paths_place(struct paths *t, uint32_t site, const struct place *place,
@@ -223,16 +266,17 @@ int paths_call(struct paths *t, uint32_t site, uint32_t text, uint32_t *ret)
 
 int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_t *ret)
 {
-	const uint64_t *known = hash_get(&t->idle, hash_pair(site, state));
 	char text[64];
-	uint32_t frame;
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
+	uint32_t frame, *node;
+	int rc = device_node(t, site, state, true, &node);
+	if (rc < 0)
+		return rc;
+	if (!rc) {
+		snprintf(text, sizeof(text), "[idle: %s]", account_state_name(state));
+		if (frames_text(t->frames, FRAME_IDLE, text, &frame) < 0 ||
+		    path_device(t, site, frame, node) < 0)
+			return -ENOMEM;
 	}
-	snprintf(text, sizeof(text), "[idle: %s]", account_state_name(state));
-	if (frames_text(t->frames, FRAME_IDLE, text, &frame) < 0 ||
-	    path_device(t, site, frame, ret) < 0)
-		return -ENOMEM;
-	return hash_set(&t->idle, hash_pair(site, state), *ret);
+	*ret = *node;
+	return 0;
 }

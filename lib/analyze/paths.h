@@ -10,6 +10,10 @@ struct paths;
 /* Both are borrowed; @long_names as for frames_new(). */
 int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names);
 void paths_leave_out_inlined(struct paths *t); /* as frames_leave_out_inlined() */
+/* From now on, say more: ANALYSIS_DETAIL_*; then device work is on what paths_on() says. */
+void paths_detail(struct paths *t, unsigned details);
+/* Rows; 0: not known. */
+int paths_on(struct paths *t, uint32_t device, uint32_t queue);
 void paths_free(struct paths *t);
 DEFINE_CLEANUP(paths_free, struct paths *)
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum frame_kind {
@@ -46,6 +47,7 @@ struct frame {
 	const char *file;   /* source file */
 	const char *module; /* binary, or Python module */
 	uint32_t line;      /* 0: not known */
+	bool is_inlined;    /* into the frame before it; only told where it was asked for */
 };
 
 /* "_[k]", "_[G]", "_[g]" or "": the folded format's suffix for a kind. */

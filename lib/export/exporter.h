@@ -42,6 +42,7 @@ struct export_options {
 struct exporter {
 	const char *name, *what;
 	bool is_binary;     /* nothing for a terminal */
+	bool has_details;   /* frames say more: host, rank, device, stream, inlining */
 	bool has_one_value; /* only export_options.metric; the tree needs no other */
 	/*
 	 * Write a finished tree. NULL for a format of events, which has the two below: start() makes

@@ -3,8 +3,8 @@
  * pprof: a gzip of protocol buffers. Messages that follow each other are one message with all their
  * repeated fields, so that each sample is packed and compressed by itself and nothing is collected.
  *
- * Every frame is one location with one function; what has a binary has a mapping. Labels tell what
- * pprof can filter and group by: -tagfocus, -tagroot, -tagleaf.
+ * Every frame is a function. A location is a frame and what was inlined into it; what has a binary has
+ * a mapping. Labels tell what pprof can filter and group by: -tagfocus, -tagroot, -tagleaf.
  */
 #include "base/cleanup.h"
 #include "base/strbuf.h"
@@ -16,6 +16,7 @@
 #include "pprof.pb-c.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct pprof {
@@ -27,6 +28,10 @@ struct pprof {
 	struct strtab modules; /* number: mapping id */
 	VEC(uint32_t) mapping_names;
 	int metrics[PROFILE_METRICS_MAX], metric_count;
+	struct strtab places;   /* numbers of frames, innermost first; number: location id */
+	VEC(uint32_t) inlined;  /* such a list */
+	VEC(Pprof__Line) lines; /* of a location */
+	VEC(Pprof__Line *) line_pointers;
 	VEC(uint64_t) path; /* location ids, leaf first */
 	bool failed;
 };
@@ -38,6 +43,10 @@ static void pprof_release(struct pprof *x)
 	strbuf_release(&x->text);
 	strtab_release(&x->modules);
 	vec_release(&x->mapping_names);
+	strtab_release(&x->places);
+	vec_release(&x->inlined);
+	vec_release(&x->lines);
+	vec_release(&x->line_pointers);
 	vec_release(&x->path);
 }
 DEFINE_CLEANUP_EMBEDDED(pprof_release, struct pprof)
@@ -128,36 +137,73 @@ static int put_mapping(struct pprof *x, const char *module, uint64_t *ret)
 	return pack(x, &part);
 }
 
-static int put_frame(struct pprof *x, uint32_t number)
+/* What these say besides their name goes into labels. */
+static bool is_label(const struct frame *f)
+{
+	return f->kind == FRAME_PROCESS || f->kind == FRAME_BOUNDARY;
+}
+
+static int put_function(struct pprof *x, uint32_t number)
 {
 	struct frame frame = profile_frame_get(x->p, number);
-	Pprof__Function function = PPROF__FUNCTION__INIT, *function_pointer = &function;
-	Pprof__Location location = PPROF__LOCATION__INIT, *location_pointer = &location;
-	Pprof__Line line = PPROF__LINE__INIT, *line_pointer = &line;
+	Pprof__Function function = PPROF__FUNCTION__INIT, *pointer = &function;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
 	function.id = number + 1ull;
 	function.name = string(x, *frame.name ? frame.name : "[unknown]");
-	function.system_name = frame.full && *frame.full ? string(x, frame.full) : function.name;
+	function.system_name = function.name;
+	if (!is_label(&frame) && frame.full && *frame.full)
+		function.system_name = string(x, frame.full);
 	function.filename = string(x, frame.file);
-	line.function_id = function.id;
-	line.line = frame.line;
-	location.id = function.id;
-	location.n_line = 1;
-	location.line = &line_pointer;
-	int rc = put_mapping(x, frame.module, &location.mapping_id);
-	if (rc < 0)
-		return rc;
 	part.n_function = 1;
-	part.function = &function_pointer;
-	part.n_location = 1;
-	part.location = &location_pointer;
+	part.function = &pointer;
 	return pack(x, &part);
+}
+
+/* Of the frames in x->inlined. */
+static int put_location(struct pprof *x, uint64_t id)
+{
+	Pprof__Location location = PPROF__LOCATION__INIT, *pointer = &location;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	struct frame frame = { .kind = FRAME_ROOT };
+
+	x->lines.len = x->line_pointers.len = 0;
+	if (vec_reserve(&x->lines, x->inlined.len) < 0)
+		return -ENOMEM; /* so that pointers into it stay */
+	vec_for_each(&x->inlined, number) {
+		Pprof__Line line = PPROF__LINE__INIT;
+		frame = profile_frame_get(x->p, *number);
+		line.function_id = *number + 1ull;
+		line.line = is_label(&frame) ? 0 : frame.line;
+		x->lines.data[x->lines.len++] = line;
+		if (vec_push(&x->line_pointers, vec_last(&x->lines)) < 0)
+			return -ENOMEM;
+	}
+	location.id = id;
+	location.n_line = x->lines.len;
+	location.line = x->line_pointers.data;
+	int rc = is_label(&frame) ? 0 : put_mapping(x, frame.module, &location.mapping_id);
+	part.n_location = 1;
+	part.location = &pointer;
+	return rc < 0 ? rc : pack(x, &part);
+}
+
+/* Add the location of x->inlined to the path. */
+static int end_location(struct pprof *x)
+{
+	uint32_t id;
+	bool is_new;
+	if (strtab_intern(&x->places, x->inlined.data, x->inlined.len * sizeof(*x->inlined.data),
+			  &id, &is_new) < 0)
+		return -ENOMEM;
+	int rc = is_new ? put_location(x, id) : 0;
+	x->inlined.len = 0;
+	return rc < 0 ? rc : vec_push(&x->path, id);
 }
 
 /* ---- samples ---- */
 
-#define LABELS_MAX 6
+#define LABELS_MAX 16
 
 struct labels {
 	Pprof__Label list[LABELS_MAX], *pointers[LABELS_MAX];
@@ -175,10 +221,31 @@ static void label(struct pprof *x, struct labels *l, const char *key, const char
 	l->pointers[l->count++] = label;
 }
 
+static void label_number(struct pprof *x, struct labels *l, const char *key, uint32_t number)
+{
+	char text[16];
+	snprintf(text, sizeof(text), "%" PRIu32, number);
+	label(x, l, key, text);
+}
+
 static void label_frame(struct pprof *x, struct labels *l, const struct frame *f)
 {
 	switch (f->kind) {
 	case FRAME_PROCESS:
+		if (f->module && *f->module)
+			label(x, l, "host", f->module);
+		if (f->line)
+			label_number(x, l, "rank", f->line - 1);
+		label(x, l, export_kind(f->kind), f->name);
+		break;
+	case FRAME_BOUNDARY:
+		if (f->full && *f->full)
+			label(x, l, "stream", f->full);
+		if (!f->line)
+			break;
+		label(x, l, "device", f->module);
+		label_number(x, l, "device-id", f->line - 1);
+		break;
 	case FRAME_KERNEL:
 	case FRAME_STALL:
 	case FRAME_IDLE:
@@ -187,6 +254,20 @@ static void label_frame(struct pprof *x, struct labels *l, const struct frame *f
 	default:
 		break;
 	}
+}
+
+/* The samples inside a kernel that runs on the host do not say which device that is; of the only
+ * one there is no doubt. */
+static void label_only_device(struct pprof *x, struct labels *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (!strcmp(strtab_text(&x->strings, (uint32_t)l->list[i].key), "device"))
+			return;
+	}
+	if (x->opt->device_count != 1)
+		return;
+	label(x, l, "device", x->opt->devices[0].name);
+	label_number(x, l, "device-id", x->opt->devices[0].index);
 }
 
 static int put_sample(struct pprof *x, uint32_t node)
@@ -211,12 +292,15 @@ static int put_sample(struct pprof *x, uint32_t node)
 		struct frame frame = profile_frame_get(x->p, number);
 		label_frame(x, &labels, &frame);
 		is_device |= frame.kind == FRAME_BOUNDARY;
-		if (vec_push(&x->path, number + 1ull) < 0)
+		if (vec_push(&x->inlined, number) < 0)
+			return -ENOMEM;
+		if (!frame.is_inlined && end_location(x) < 0)
 			return -ENOMEM;
 	}
-	/* The tree does not keep devices apart; of the only one there is no doubt. */
-	if (is_device && x->opt->device_count == 1)
-		label(x, &labels, "device", x->opt->devices[0].name);
+	if (x->inlined.len && end_location(x) < 0)
+		return -ENOMEM;
+	if (is_device)
+		label_only_device(x, &labels);
 	sample.n_location_id = x->path.len;
 	sample.location_id = x->path.data;
 	sample.n_value = (size_t)x->metric_count;
@@ -249,11 +333,12 @@ static int put_all(struct pprof *x, int first)
 	uint32_t zero;
 	int rc = strtab_add(&x->strings, "", &zero);
 	rc = rc ? rc : strtab_add(&x->modules, "", &zero);
+	rc = rc ? rc : strtab_add(&x->places, "", &zero);
 	rc = rc ? rc : put_head(x, first);
 	/* The root is no frame of ours: pprof has one of its own. */
 	uint32_t root = profile_node(x->p, PROFILE_ROOT).frame;
 	for (uint32_t i = 0; i < profile_frame_count(x->p) && !rc; i++)
-		rc = i == root ? 0 : put_frame(x, i);
+		rc = i == root ? 0 : put_function(x, i);
 	for (uint32_t n = PROFILE_ROOT; n != PROFILE_NONE && !rc; n = export_next(x->p, n))
 		rc = put_sample(x, n);
 	rc = rc ? rc : put_strings(x);
@@ -277,5 +362,6 @@ const struct exporter pprof_exporter = {
 	.name = "pprof",
 	.what = "pprof's profile.proto, gzip",
 	.is_binary = true,
+	.has_details = true,
 	.write = pprof_write,
 };

@@ -23,7 +23,8 @@ int profile_frame_compare(const struct frame *a, const struct frame *b)
 		rc = strcmp(a->module, b->module);
 	if (!rc)
 		rc = strcmp(a->full, b->full);
-	return rc ? rc : compare_u32(a->class, b->class);
+	rc = rc ? rc : compare_u32(a->class, b->class);
+	return rc ? rc : compare_u32(a->is_inlined, b->is_inlined);
 }
 
 static int frame_compare_ids(const void *a, const void *b, void *profile)

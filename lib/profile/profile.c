@@ -92,7 +92,8 @@ int profile_frame(struct profile *p, const struct frame *frame, uint32_t *ret)
 	struct frame_record record = {
 		.line = frame->line,
 		.kind = (uint16_t)frame->kind,
-		.class = (uint16_t)frame->class,
+		.class = (uint8_t)frame->class,
+		.is_inlined = frame->is_inlined,
 	};
 	uint32_t id;
 
@@ -116,6 +117,7 @@ struct frame profile_frame_get(const struct profile *p, uint32_t frame)
 	return (struct frame){
 		.kind = record.kind,
 		.class = record.class,
+		.is_inlined = record.is_inlined,
 		.name = strtab_text(&p->strings, record.name),
 		.full = strtab_text(&p->strings, record.full),
 		.file = strtab_text(&p->strings, record.file),

@@ -15,7 +15,8 @@
 
 struct frame_record { /* a frame as numbers, so that equal content is equal bytes */
 	uint32_t name, full, file, module, line;
-	uint16_t kind, class;
+	uint16_t kind;
+	uint8_t class, is_inlined;
 };
 
 struct metric {

@@ -126,18 +126,19 @@ class Pprof:
         locations = {m[1][0]: m for m in map(message, top[4])}
         assert len(functions) == len(top[5]) and len(locations) == len(top[4])
         assert 0 not in functions and 0 not in locations and 0 not in self.mappings
-        names = {}
+        names = {} # of a location: outermost first
         for number, location in locations.items():
             mapping = location.get(2, [0])[0]
             assert not mapping or mapping in self.mappings
-            line = message(location[4][0])
-            names[number] = self.text(functions[line[1][0]], 2)
+            names[number] = [self.text(functions[message(line)[1][0]], 2)
+                             for line in reversed(location[4])]
+        self.inlined = [found for found in names.values() if len(found) > 1]
         self.samples = collections.defaultdict(lambda: [0] * len(self.types))
         self.labels = {}
         for sample in map(message, top[2]):
             values = packed(sample[2])
             assert len(values) == len(self.types)
-            path = tuple(names[i] for i in reversed(packed(sample[1])))
+            path = tuple(name for i in reversed(packed(sample[1])) for name in names[i])
             for i, value in enumerate(values):
                 self.samples[path][i] += value
             self.labels[path] = {self.text(m, 1): self.text(m, 2) for m in map(message, sample[3])}
@@ -224,7 +225,8 @@ class Formats(unittest.TestCase):
         index = [name for name, _ in profile.types].index('device-time')
         self.assertEqual(profile.samples[path][index], 80000)
         self.assertEqual(profile.labels[path],
-                         {'kernel': 'gemm', 'process': 'python3', 'device': 'Test GPU'})
+                         {'kernel': 'gemm', 'process': 'python3', 'device': 'Test GPU',
+                          'device-id': '0', 'stream': '7'})
         self.assertEqual(self.export('pprof'), self.export('pprof'))
 
     @unittest.skipUnless(shutil.which('go'), 'needs go')

@@ -36,17 +36,13 @@ static struct profile *tree(const char *lines)
 			else if (*name == '@')
 				f.kind = FRAME_SCOPE;
 			else if (*name == '#')
-				f = (struct frame){ FRAME_SCOPE,
-						    FRAME_CLASS_FRAMEWORK,
-						    name,
-						    NULL,
-						    NULL,
-						    NULL,
-						    0 };
+				f = (struct frame){ .kind = FRAME_SCOPE,
+						    .class = FRAME_CLASS_FRAMEWORK,
+						    .name = name };
 			else if (*name == '$')
-				f = (struct frame){
-					FRAME_PYTHON, FRAME_CLASS_STDLIB, name, NULL, NULL, NULL, 0
-				};
+				f = (struct frame){ .kind = FRAME_PYTHON,
+						    .class = FRAME_CLASS_STDLIB,
+						    .name = name };
 			else if (*name == '~')
 				f.kind = FRAME_IDLE;
 			assert_int_equal(profile_frame(p, &f, &path[count++]), 0);
