@@ -282,11 +282,11 @@ class Launch(unittest.TestCase):
     def attach(self, *command, seconds=1.0):
         """Record a running process for a while in its middle."""
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as workload:
-            time.sleep(1.0)
+            workload.stdout.readline() # "under way"
             done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '-p',
                                    str(workload.pid), '--duration', str(seconds)],
-                                  capture_output=True, text=True, timeout=60, check=False)
-            output, _ = workload.communicate(timeout=60)
+                                  capture_output=True, text=True, timeout=240, check=False)
+            output, _ = workload.communicate(timeout=240)
         if workload.returncode == 77:
             self.skipTest('no OpenCL device')
         self.assertEqual((done.returncode, workload.returncode), (0, 0), done.stderr)

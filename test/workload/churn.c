@@ -4,6 +4,8 @@
  * works in each for a few milliseconds: whoever still has the other one's unwind tables goes wrong.
  *
  *	churn SECONDS MILLISECONDS FIRST.so SECOND.so
+ *
+ * Of CPU time, so that there is as much to see on a busy machine.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -15,7 +17,7 @@ static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -31,8 +33,10 @@ __attribute__((noinline, noclone)) static uint64_t visit(const char *path, doubl
 		exit(1);
 	}
 	work_fn work = (work_fn)dlsym(library, "churn_work");
-	for (double end = now() + seconds; now() < end;)
-		sum += work(12, sum);
+	for (double end = now() + seconds; now() < end;) {
+		for (int i = 0; i < 16; i++)
+			sum += work(12, sum);
+	}
 	dlclose(library);
 	return sum;
 }

@@ -230,6 +230,8 @@ int main(int argc, char **argv)
 	cl_check(clEnqueueTask(queues[0], shared, 0, NULL, NULL), "clEnqueueTask");
 	cl_check(clFinish(queues[0]), "clFinish");
 
+	puts("under way");
+	fflush(stdout);
 	double start = now_seconds(), cpu_start = cpu_seconds();
 	for (int i = 0; i < o.threads; i++)
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python calling NumPy and C for some seconds: python3 numpy_sort.py SECONDS"""
+"""Python calling NumPy and C for some seconds, and says when it is under way:
+python3 numpy_sort.py SECONDS"""
 import sys
 import time
 
@@ -17,6 +18,8 @@ def outer(depth, values):
 def main(seconds):
     values = numpy.random.rand(2000)
     end = time.monotonic() + seconds
+    outer(20, values)
+    print("under way", flush=True)
     while time.monotonic() < end:
         outer(20, values)
 
