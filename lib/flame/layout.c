@@ -32,13 +32,15 @@ int flame_layout_make(const struct profile *p, int metric, uint32_t width, struc
 	struct scale scale = { .total = profile_total(p, PROFILE_ROOT, metric), .width = width };
 	CLEANUP(flame_layout_release) struct flame_layout l = { 0 };
 	VEC(uint64_t) left = { 0 }; /* by row: the sum left of the next node there */
+	const struct profile_node *nodes = profile_nodes(p);
+	const uint64_t *totals = profile_totals(p, metric);
 	int rc = scale.total ? vec_push(&left, 0) : -ENODATA;
 
 	for (uint32_t node = PROFILE_ROOT, row = 0; rc == 0;) {
-		struct profile_node n = profile_node(p, node);
+		const struct profile_node n = nodes[node];
 		uint64_t begin = left.data[row];
 		uint64_t end;
-		if (__builtin_add_overflow(begin, profile_total(p, node, metric), &end))
+		if (__builtin_add_overflow(begin, totals[node], &end))
 			end = UINT64_MAX;
 		uint32_t x = scale_edge(scale, begin);
 		uint32_t w = scale_edge(scale, end) - x;
@@ -58,13 +60,13 @@ int flame_layout_make(const struct profile *p, int metric, uint32_t width, struc
 				left.data[row] = begin;
 			continue;
 		}
-		while (node != PROFILE_ROOT && profile_node(p, node).next == PROFILE_NONE) {
-			node = profile_node(p, node).parent;
+		while (node != PROFILE_ROOT && nodes[node].next == PROFILE_NONE) {
+			node = nodes[node].parent;
 			row--;
 		}
 		if (node == PROFILE_ROOT)
 			break;
-		node = profile_node(p, node).next;
+		node = nodes[node].next;
 	}
 	vec_release(&left);
 	if (rc < 0)

@@ -36,7 +36,10 @@ struct payload {
 	struct strbuf columns[COLUMN_COUNT];
 	struct strbuf header;
 	uint32_t nodes;
+	const struct profile_node *tree;
 	int metrics[PROFILE_METRICS_MAX]; /* those with values, by the profile's number */
+	const uint64_t *selves[PROFILE_METRICS_MAX],
+		*totals[PROFILE_METRICS_MAX]; /* their values */
 	int metric_count;
 };
 
@@ -84,16 +87,21 @@ static int frames_put(struct payload *b)
 
 static void metrics_choose(struct payload *b)
 {
+	b->tree = profile_nodes(b->profile);
 	for (int m = 0; m < profile_metric_count(b->profile); m++) {
-		if (profile_total(b->profile, PROFILE_ROOT, m))
-			b->metrics[b->metric_count++] = m;
+		if (!profile_total(b->profile, PROFILE_ROOT, m))
+			continue;
+		b->metrics[b->metric_count] = m;
+		b->selves[b->metric_count] = profile_selves(b->profile, m);
+		b->totals[b->metric_count] = profile_totals(b->profile, m);
+		b->metric_count++;
 	}
 }
 
 static bool node_counts(const struct payload *b, uint32_t node)
 {
 	for (int i = 0; i < b->metric_count; i++) {
-		if (profile_total(b->profile, node, b->metrics[i]))
+		if (b->totals[i][node])
 			return true;
 	}
 	return false;
@@ -103,30 +111,28 @@ static bool node_counts(const struct payload *b, uint32_t node)
 static uint32_t first_counting(const struct payload *b, uint32_t node)
 {
 	while (node != PROFILE_NONE && !node_counts(b, node))
-		node = profile_node(b->profile, node).next;
+		node = b->tree[node].next;
 	return node;
 }
 
 static void node_put(struct payload *b, uint32_t node, uint32_t left_row)
 {
-	const struct profile *p = b->profile;
-	uint32_t row = b->table.row_of[profile_node(p, node).frame];
+	uint32_t row = b->table.row_of[b->tree[node].frame];
 
 	assert(left_row == TABLE_NONE || row >= left_row);
 	put(b, COLUMN_FRAME, left_row == TABLE_NONE ? row : row - left_row);
 	for (int i = 0; i < b->metric_count; i++)
-		put(b, COLUMN_SELF + i, profile_self(p, node, b->metrics[i]));
+		put(b, COLUMN_SELF + i, b->selves[i][node]);
 	b->nodes++;
 }
 
 static void nodes_put(struct payload *b)
 {
-	const struct profile *p = b->profile;
 	uint32_t node = PROFILE_ROOT;
 
 	node_put(b, node, TABLE_NONE);
 	for (;;) {
-		uint32_t child = first_counting(b, profile_node(p, node).first_child);
+		uint32_t child = first_counting(b, b->tree[node].first_child);
 		if (child != PROFILE_NONE) {
 			put(b, COLUMN_SHAPE, 0);
 			node_put(b, child, TABLE_NONE);
@@ -136,16 +142,16 @@ static void nodes_put(struct payload *b)
 
 		uint32_t next = PROFILE_NONE;
 		for (uint32_t up = 1; node != PROFILE_ROOT; up++) {
-			next = first_counting(b, profile_node(p, node).next);
+			next = first_counting(b, b->tree[node].next);
 			if (next != PROFILE_NONE) {
 				put(b, COLUMN_SHAPE, up);
 				break;
 			}
-			node = profile_node(p, node).parent;
+			node = b->tree[node].parent;
 		}
 		if (next == PROFILE_NONE)
 			return;
-		node_put(b, next, b->table.row_of[profile_node(p, node).frame]);
+		node_put(b, next, b->table.row_of[b->tree[node].frame]);
 		node = next;
 	}
 }

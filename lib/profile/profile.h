@@ -69,3 +69,9 @@ struct profile_node profile_node(const struct profile *p, uint32_t node);
 uint64_t profile_self(const struct profile *p, uint32_t node, int metric);
 /* With everything above it; valid after profile_finish(). */
 uint64_t profile_total(const struct profile *p, uint32_t node, int metric);
+
+/* The same as arrays by node, for who goes over millions: valid from profile_finish() to the next
+ * change; NULL for a metric without any value. */
+const struct profile_node *profile_nodes(const struct profile *p);
+const uint64_t *profile_selves(const struct profile *p, int metric);
+const uint64_t *profile_totals(const struct profile *p, int metric);

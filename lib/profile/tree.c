@@ -140,3 +140,20 @@ uint64_t profile_total(const struct profile *p, uint32_t node, int metric)
 	const struct metric *m = &p->metrics[metric];
 	return node < m->values_cap ? m->total[node] : 0;
 }
+
+const struct profile_node *profile_nodes(const struct profile *p)
+{
+	return p->nodes.data;
+}
+
+const uint64_t *profile_selves(const struct profile *p, int metric)
+{
+	assert(metric >= 0 && metric < p->metric_count);
+	return p->metrics[metric].self;
+}
+
+const uint64_t *profile_totals(const struct profile *p, int metric)
+{
+	assert(metric >= 0 && metric < p->metric_count);
+	return p->metrics[metric].total;
+}
