@@ -86,7 +86,9 @@ static int open_foreign(struct input *in, const char *const *paths, size_t count
 	if (fd < 0)
 		return err_set(err, -errno, "cannot import '%s'", in->path);
 
-	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, err);
+	int rc = capture_writer_open(
+		&w, &(struct capture_writer_options){ .fd = fd, .level = CAPTURE_LEVEL_STORED },
+		err);
 	if (rc < 0)
 		return rc;
 	rc = import_files(w, paths, count, &opt, &trust, err);

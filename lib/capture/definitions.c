@@ -78,7 +78,7 @@ int definitions_stack(struct definitions *d, struct record_stack *stack, struct 
 		return rc == -ENOENT ? 0 : rc;
 
 	const struct stack_entry *entry = stacks_get(&d->stacks, stack->id);
-	stack->count = stacks_depth(&d->stacks, entry);
+	stack->count = entry->depth;
 	stack->frames = decoder->frames;
 	stack->parent = decoder->stack.parent;
 	stack->kept = stack->parent ? decoder->stack.kept : 0;
@@ -105,7 +105,7 @@ int definitions_frames(const struct definitions *d, uint32_t id, struct record_f
 	const struct stack_entry *entry = stacks_get(&d->stacks, id);
 	if (!entry)
 		return -EBADMSG;
-	ret->count = stacks_depth(&d->stacks, entry);
+	ret->count = entry->depth;
 	ret->flags = entry->flags;
 	stacks_expand(&d->stacks, entry, ret->count, frames);
 	return 0;

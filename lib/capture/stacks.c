@@ -31,11 +31,6 @@ const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id)
 	return i < t->entries.len && t->entries.data[i].is_known ? &t->entries.data[i] : NULL;
 }
 
-uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry)
-{
-	return entry->leaf ? t->nodes.data[entry->leaf].depth : 0;
-}
-
 void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret)
 {
@@ -48,7 +43,7 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint
 static uint32_t node_above(const struct stacks *t, const struct stack_entry *entry, uint32_t kept)
 {
 	uint32_t node = entry->leaf;
-	for (uint32_t n = stacks_depth(t, entry); n > kept; n--)
+	for (uint32_t n = entry->depth; n > kept; n--)
 		node = t->nodes.data[node].parent;
 	return node;
 }
@@ -178,7 +173,11 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 		}
 	}
 
-	struct stack_entry entry = { .flags = stack->flags, .is_known = true };
+	struct stack_entry entry = {
+		.depth = stack->count,
+		.flags = stack->flags,
+		.is_known = true,
+	};
 	uint32_t id = t->first + (uint32_t)t->entries.len;
 	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
@@ -216,6 +215,7 @@ int stacks_append(struct stacks *t, const struct record_stack *stack, struct rec
 			return -ENOMEM;
 	}
 	if (vec_push(&t->entries, (struct stack_entry){ .leaf = node,
+							.depth = delta.kept + delta.count,
 							.flags = stack->flags,
 							.is_known = true }) < 0)
 		return -ENOMEM;
@@ -255,7 +255,7 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 		const struct stack_entry *parent = stacks_get(t, delta->parent);
 		if (!parent)
 			return -ENOENT;
-		if (delta->kept > stacks_depth(t, parent))
+		if (delta->kept > parent->depth)
 			return -EBADMSG;
 		node = node_above(t, parent, delta->kept);
 	}
@@ -273,7 +273,11 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 		if (rc < 0)
 			return rc;
 	}
-	t->entries.data[id - t->first] =
-		(struct stack_entry){ .leaf = node, .flags = flags, .is_known = true };
+	t->entries.data[id - t->first] = (struct stack_entry){
+		.leaf = node,
+		.depth = (delta->parent ? delta->kept : 0) + delta->count,
+		.flags = flags,
+		.is_known = true,
+	};
 	return 1;
 }

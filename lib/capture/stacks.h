@@ -33,6 +33,7 @@ struct stack_node {
 
 struct stack_entry {
 	uint32_t leaf;  /* node; 0: a stack without frames */
+	uint32_t depth; /* how many frames */
 	uint32_t flags; /* enum stack_flag */
 	bool is_known;
 };
@@ -54,8 +55,7 @@ void stacks_retire(struct stacks *t);
 
 /* NULL when it is not here. */
 const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id);
-/* How many frames, and the @count leaf-most of those frames, leaf first. */
-uint32_t stacks_depth(const struct stacks *t, const struct stack_entry *entry);
+/* The @count leaf-most frames, leaf first. */
 void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret);
 

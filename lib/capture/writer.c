@@ -65,7 +65,9 @@ static int writer_fail(struct capture_writer *w, int code)
 
 static int writer_prepare(struct capture_writer *w, const struct capture_writer_options *opt)
 {
-	int level = opt->level ? opt->level : 1;
+	int level = opt->level == CAPTURE_LEVEL_STORED ? Z_NO_COMPRESSION
+		    : opt->level                       ? opt->level
+						       : Z_BEST_SPEED;
 
 	w->chunk_bytes = opt->chunk_bytes ? opt->chunk_bytes : CHUNK_BYTES;
 	w->epoch_bytes = opt->epoch_bytes ? opt->epoch_bytes : EPOCH_BYTES;
@@ -297,7 +299,7 @@ static int renew_stack(struct capture_writer *w, uint32_t *id)
 	const struct stack_entry *entry = stacks_get(&w->old_stacks, *id);
 	if (!entry)
 		return -EINVAL;
-	uint32_t count = stacks_depth(&w->old_stacks, entry);
+	uint32_t count = entry->depth;
 	CLEANUP_FREE struct record_frame *frames = calloc(count + 1, sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
@@ -460,7 +462,7 @@ int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t 
 	if (rc < 0)
 		return rc;
 	const struct stack_entry *parent = stacks_get(&w->stacks, like);
-	if (!parent || kept > stacks_depth(&w->stacks, parent) || count > STACK_FRAMES_MAX - kept ||
+	if (!parent || kept > parent->depth || count > STACK_FRAMES_MAX - kept ||
 	    !knows_objects(w, frames, count))
 		return -EINVAL;
 	return append_stack(w,

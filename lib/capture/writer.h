@@ -19,10 +19,14 @@
 
 struct capture_writer;
 
+/* For what is read at once and thrown away. */
+#define CAPTURE_LEVEL_STORED (-1)
+
 struct capture_writer_options {
 	const char *path; /* "-": standard output, which may be a pipe; NULL: use @fd */
 	int fd;           /* borrowed; written from its current position */
-	int level; /* zlib's 1..9; 0: the default, which is 1: records are cheap to squeeze */
+	/* zlib's 1..9; 0: the default, which is 1: records are cheap to squeeze. */
+	int level;
 	/* For tests; 0: the sizes FORMAT.md tells. Bytes before compression. */
 	uint32_t chunk_bytes;
 	uint64_t epoch_bytes;
