@@ -6,9 +6,9 @@
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "cmd/cmd.h"
+#include "cmd/foreign.h"
 #include "cmd/merged.h"
 #include "cmd/tell.h"
-#include "import/import.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,47 +65,6 @@ static bool is_foreign(const char *path)
 	return got > 0 && memcmp(head, chunk_magic, (size_t)got) != 0;
 }
 
-/* What of it is not in the result; a whole import is not worth a word. */
-static void tell_flaws(const char *path, const struct import_trust *trust)
-{
-	struct strbuf text = { 0 };
-	if (!import_is_flawed(trust))
-		return;
-	import_trust_text(trust, &text);
-	tell("'%s': %s", path, strbuf_text(&text));
-	strbuf_release(&text);
-}
-
-/* Make a capture of foreign files, in memory, and read that. */
-static int open_foreign(struct input *in, const char *const *paths, size_t count, struct err *err)
-{
-	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
-	CLEANUP_CLOSE int fd = memfd_create("accel-prof.import", MFD_CLOEXEC);
-	struct import_trust trust = { 0 };
-	struct import_options opt = { .format = NULL };
-	if (fd < 0)
-		return err_set(err, -errno, "cannot import '%s'", in->path);
-
-	int rc = capture_writer_open(
-		&w, &(struct capture_writer_options){ .fd = fd, .level = CAPTURE_LEVEL_STORED },
-		err);
-	if (rc < 0)
-		return rc;
-	rc = import_files(w, paths, count, &opt, &trust, err);
-	if (rc < 0)
-		return rc;
-	tell_flaws(count > 1 && trust.first_file[0] ? trust.first_file : in->path, &trust);
-	rc = capture_writer_flush(w);
-	if (rc < 0)
-		return err_set(err, rc, "cannot import '%s'", in->path);
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return err_set(err, -errno, "cannot import '%s'", in->path);
-	rc = capture_reader_open_fd(&in->reader, fd, in->path, err);
-	if (rc == 0)
-		in->fd = TAKE_FD(fd);
-	return rc;
-}
-
 /* What has been recorded, maybe among traces, in memory as one capture. */
 static int open_merged(struct input *in, const char *const *paths, size_t count, struct err *err)
 {
@@ -137,7 +96,7 @@ static int open_several(struct input *in, const char *const *paths, size_t count
 		is_all_foreign &= is_foreign(paths[i]);
 	}
 	/* An import makes one capture out of many by itself. */
-	return is_all_foreign ? open_foreign(in, paths, count, err)
+	return is_all_foreign ? foreign_open(&in->foreign, paths, count, &in->reader, err)
 			      : open_merged(in, paths, count, err);
 }
 
@@ -150,7 +109,7 @@ int input_open_ranks(struct input **ret, const char *const *paths, size_t count,
 	in->fd = -1;
 
 	int rc = count > 1              ? open_several(in, paths, count, err)
-		 : is_foreign(in->path) ? open_foreign(in, &in->path, 1, err)
+		 : is_foreign(in->path) ? foreign_open(&in->foreign, &in->path, 1, &in->reader, err)
 					: capture_reader_open(&in->reader, in->path, err);
 	if (rc == -ENOENT && !count)
 		return err_set(err, -EINVAL,
@@ -180,6 +139,7 @@ int input_close(struct input *in, int status)
 		status = status == CMD_OK ? CMD_FAILED : status;
 	}
 	status = status == CMD_OK ? in->status : status;
+	foreign_close(in->foreign);
 	capture_reader_free(in->reader);
 	if (in->fd >= 0)
 		close(in->fd);

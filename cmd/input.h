@@ -15,12 +15,14 @@
 #include <stddef.h>
 
 struct capture_reader;
+struct foreign;
 
 struct input {
 	struct capture_reader *reader;
-	const char *path; /* as given, for messages; borrowed */
-	int fd;           /* of what was imported or merged, else -1 */
-	int status;       /* CMD_FAILED: one of several was damaged, which has been told */
+	const char *path;        /* as given, for messages; borrowed */
+	struct foreign *foreign; /* NULL: none */
+	int fd;                  /* of what was merged, else -1 */
+	int status;              /* CMD_FAILED: one of several was damaged, which has been told */
 };
 
 /* "accel-prof.data": what commands read without -i. */

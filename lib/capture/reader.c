@@ -23,6 +23,8 @@ struct capture_reader {
 	bool is_holding;
 	unsigned needs, given; /* enum damaged_part */
 	bool is_done;
+	int (*on_end)(void *data, struct err *err);
+	void *on_end_data;
 };
 
 int capture_reader_open_fd(struct capture_reader **ret, int fd, const char *name, struct err *err)
@@ -66,6 +68,13 @@ void capture_reader_free(struct capture_reader *r)
 		close(r->owned_fd);
 	free(r->name);
 	free(r);
+}
+
+void capture_reader_on_end(struct capture_reader *r, int (*on_end)(void *data, struct err *err),
+			   void *data)
+{
+	r->on_end = on_end;
+	r->on_end_data = data;
 }
 
 void capture_reader_leave_kept(struct capture_reader *r)
@@ -180,7 +189,7 @@ int capture_reader_next(struct capture_reader *r, struct record *ret, struct err
 			return 1;
 		}
 		if (r->is_done)
-			return 0;
+			return r->on_end ? r->on_end(r->on_end_data, err) : 0;
 		rc = step(r, ret, err);
 	}
 	return rc;

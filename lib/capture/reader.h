@@ -49,6 +49,11 @@ int capture_reader_stack(const struct capture_reader *r, uint32_t id, struct rec
  */
 void capture_reader_leave_kept(struct capture_reader *r);
 
+/* Called when everything has been read; what it fails with, reading fails with. For who knows
+ * more than the file does of whether it is whole. */
+void capture_reader_on_end(struct capture_reader *r, int (*on_end)(void *data, struct err *err),
+			   void *data);
+
 /* The text of a string number out of this reader's records; valid as long as the reader. */
 struct span capture_reader_string(const struct capture_reader *r, uint32_t id);
 const char *capture_reader_text(const struct capture_reader *r, uint32_t id);

@@ -363,6 +363,33 @@ static void test_stacks_without_what_is_kept(void **state)
 	scratch_close(&c);
 }
 
+static int on_end(void *data, struct err *err)
+{
+	return *(bool *)data ? err_set(err, -EPIPE, "not all came") : 0;
+}
+
+/* Who knows that more should have come says so when nothing more comes. */
+static void test_the_end_is_asked_about(void **state)
+{
+	(void)state;
+	for (int fails = 0; fails < 2; fails++) {
+		struct scratch_capture c;
+		bool is_short = fails;
+		struct record rec = { .type = RECORD_SYNC };
+		struct err err;
+
+		scratch_open(&c, NULL);
+		assert_int_equal(capture_writer_put(c.w, &rec), 0);
+		scratch_read(&c);
+		capture_reader_on_end(c.r, on_end, &is_short);
+		assert_int_equal(capture_reader_next(c.r, &rec, &err), 1);
+		assert_int_equal(capture_reader_next(c.r, &rec, &err), fails ? -EPIPE : 0);
+		if (fails)
+			assert_string_equal(err.text, "not all came: Broken pipe");
+		scratch_close(&c);
+	}
+}
+
 static void test_endless_recursion_is_cut_at_the_root(void **state)
 {
 	(void)state;
@@ -587,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_stacks_like_others),
 		cmocka_unit_test(test_stacks_without_what_is_kept),
+		cmocka_unit_test(test_the_end_is_asked_about),
 		cmocka_unit_test(test_endless_recursion_is_cut_at_the_root),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_real_epochs),
