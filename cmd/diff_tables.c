@@ -260,7 +260,7 @@ static void list_print(struct list *l, struct sheet *t, const struct diff *d)
 static void side_parts(const struct diff_side *s, uint64_t ret[ACCOUNT_STATE_COUNT + 2])
 {
 	const struct device_summary *all = &s->s.all;
-	ret[0] = all->ns[ACCOUNT_BUSY] - all->copy_ns - all->collective_ns;
+	ret[0] = device_kernel_ns(all);
 	ret[1] = all->copy_ns;
 	ret[2] = all->collective_ns;
 	for (int i = ACCOUNT_BUSY + 1; i < ACCOUNT_STATE_COUNT; i++)

@@ -64,6 +64,8 @@ static const struct view_ops views[] = {
 	{ "memory", view_memory, { "memory-peak", "memory-allocated", "allocations" }, false },
 	{ "ranks", view_ranks, { NULL }, false },
 	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
+	{ "queue", view_queue, { NULL }, false },
+	{ "overlap", view_overlap, { NULL }, false },
 	{ "processes", view_processes, { NULL }, false },
 	{ "where", view_where, { NULL }, false },
 	{ "idle-host", view_idle_host, { "idle-host" }, false },
@@ -99,7 +101,7 @@ static const struct argp_option options[] = {
 	  "Show one table: kernels, code, functions, tree, ops, modules, shapes, roofline, "
 	  "steps, phases, memory, ranks, syncs, "
 	  "lines, instructions, stalls, "
-	  "processes, where, idle-host, quality or metrics",
+	  "processes, queue, overlap, where, idle-host, quality or metrics",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },

@@ -49,10 +49,14 @@ const char *view_device_word(const struct analysis_summary *s)
 int view_check_sort(const char *sort, const char *const *keys, size_t count, struct err *err)
 {
 	struct strbuf list = { 0 };
+	if (!sort)
+		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!sort || !strcmp(sort, keys[i]))
+		if (!strcmp(sort, keys[i]))
 			return 0;
 	}
+	if (!count)
+		return err_set(err, -EINVAL, "cannot sort by '%s': this table has one order", sort);
 	for (size_t i = 0; i < count; i++)
 		strbuf_printf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " and ", keys[i]);
 	int rc = err_set(err, -EINVAL, "cannot sort by '%s'; %s are possible", sort,
@@ -164,7 +168,7 @@ static void add_meaning(struct strbuf *out, const struct analysis_summary *s)
 {
 	const struct device_summary *d = &s->all;
 	uint64_t window = window_of(s);
-	uint64_t kernels = d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns;
+	uint64_t kernels = device_kernel_ns(d);
 
 	switch (s->verdict) {
 	case VERDICT_HOST:
@@ -373,6 +377,24 @@ static void trust_device(struct trust *t, const struct analysis_summary *s, stru
 	trust_add(t, text);
 }
 
+/* "1 op of 17.4 s, 23,000x its median, not averaged in" */
+static void trust_outliers(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	const struct outlier_summary *most = s->outliers;
+	for (size_t i = 1; i < s->outlier_count; i++)
+		most = s->outliers[i].ns > most->ns ? &s->outliers[i] : most;
+	strbuf_reset(text);
+	if (s->outlier_count) {
+		add_plural(text, s->outlier_count, "outlier");
+		strbuf_puts(text, s->outlier_count > 1 ? " (up to " : " (");
+		text_duration(text, most->ns);
+		strbuf_puts(text, ", ");
+		text_count(text, most->ns / most->median_ns);
+		strbuf_puts(text, "x the median) not averaged in");
+	}
+	trust_add(t, text);
+}
+
 static void trust_window(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	strbuf_reset(text);
@@ -474,6 +496,7 @@ void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
 	trust_samples(&t, v->s, &text);
 	trust_stacks(&t, v->s, &text);
 	trust_device(&t, v->s, &text);
+	trust_outliers(&t, v->s, &text);
 	trust_window(&t, v->s, &text);
 	trust_tracing(&t, v->a, &text);
 	trust_missing(&t, v->s, &text);
@@ -511,6 +534,7 @@ static void json_state(struct json *j, const struct device_summary *d)
 		{ "window_ns", window },
 		{ "busy_copy_ns", d->copy_ns },
 		{ "busy_communication_ns", d->collective_ns },
+		{ "busy_outlier_ns", d->outlier_ns },
 		{ "ops", d->ops },
 		{ "ops_clipped", d->clipped },
 		{ "ops_launched_idle", d->launched_idle },

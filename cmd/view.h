@@ -63,6 +63,10 @@ int view_memory(struct sheet *t, const struct view *v, struct err *err);
 /* Ranks of one job, and what they do together: who waits, and for whom. */
 int view_ranks(struct sheet *t, const struct view *v, struct err *err);
 
+/* How launches reach the devices over time; what devices do at once. */
+int view_queue(struct sheet *t, const struct view *v, struct err *err);
+int view_overlap(struct sheet *t, const struct view *v, struct err *err);
+
 /* "GPU" or "device": what to call what the summary is about. */
 const char *view_device_word(const struct analysis_summary *s);
 /* -EINVAL with the columns that can be sorted by. */

@@ -2,6 +2,7 @@
 /* Kernels and copies, and the host code that launched each. */
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "cmd/kernel_facts.h"
 #include "cmd/view.h"
 #include "cmd/view_caller.h"
 
@@ -10,28 +11,55 @@
 
 enum {
 	NAME,
+	SHAPE,
 	TIME,
 	SHARE,
 	LAUNCHES,
 	MEAN,
+	MEDIAN,
+	P95,
+	DEVIATION,
+	FLOP_RATE,
+	ROOF,
 	SAMPLES,
 	SAMPLES_SHARE,
 	FULL_NAME,
+	OUTLIERS,
+	OUTLIER_TIME,
 	COLUMN_COUNT
 };
 
-static const struct sheet_column columns[] = {
-	[NAME] = { "kernel", "KERNEL", SHEET_TEXT, 24 },
-	[TIME] = { "device_time_ns", "time", SHEET_NS, 0 },
-	[SHARE] = { "device_time_share", "%", SHEET_SHARE, 0 },
-	[LAUNCHES] = { "launches", "launches", SHEET_COUNT, 0 },
-	[MEAN] = { "mean_ns", "mean", SHEET_DURATION, 0 },
-	[SAMPLES] = { "samples", "samples", SHEET_COUNT, 0 },
-	[SAMPLES_SHARE] = { "samples_share", "%", SHEET_SHARE, 0 },
-	[FULL_NAME] = { "full_name", NULL, SHEET_TEXT, 0 },
-};
+/* For programs all of them; what people see fits their line. */
+#define COLUMNS(share, mean, median, p95, deviation, flops)                           \
+	{                                                                             \
+		[NAME] = { "kernel", "KERNEL", SHEET_TEXT, 24 },                      \
+		[SHAPE] = { "shape", (flops) ? "shape" : NULL, SHEET_TEXT, 12 },      \
+		[TIME] = { "device_time_ns", "time", SHEET_NS, 0 },                   \
+		[SHARE] = { "device_time_share", share, SHEET_SHARE, 0 },             \
+		[LAUNCHES] = { "launches", "launches", SHEET_COUNT, 0 },              \
+		[MEAN] = { "mean_ns", mean, SHEET_DURATION, 0 },                      \
+		[MEDIAN] = { "median_ns", median, SHEET_DURATION, 0 },                \
+		[P95] = { "p95_ns", p95, SHEET_DURATION, 0 },                         \
+		[DEVIATION] = { "deviation_ns", deviation, SHEET_DURATION, 0 },       \
+		[FLOP_RATE] = { "tflop_per_s", flops, SHEET_FIGURE, 0 },              \
+		[ROOF] = { "roof_share", (flops) ? "% roof" : NULL, SHEET_SHARE, 0 }, \
+		[SAMPLES] = { "samples", "samples", SHEET_COUNT, 0 },                 \
+		[SAMPLES_SHARE] = { "samples_share", "%", SHEET_SHARE, 0 },           \
+		[FULL_NAME] = { "full_name", NULL, SHEET_TEXT, 0 },                   \
+		[OUTLIERS] = { "outliers", NULL, SHEET_COUNT, 0 },                    \
+		[OUTLIER_TIME] = { "outlier_ns", NULL, SHEET_NS, 0 },                 \
+	}
 
-static const char *const sort_keys[] = { "time", "launches", "mean", "samples", "name" };
+static const struct sheet_column page_columns[] = COLUMNS("%", "mean", NULL, NULL, NULL, "TF/s");
+static const struct sheet_column columns[] = COLUMNS("%", NULL, "median", "95 %", "std dev", NULL);
+/* Samples and their share need room, too. */
+static const struct sheet_column page_sample_columns[] =
+	COLUMNS("%", "mean", NULL, NULL, NULL, NULL);
+static const struct sheet_column sample_columns[] =
+	COLUMNS(NULL, NULL, "median", "95 %", NULL, NULL);
+
+static const char *const sort_keys[] = { "time", "launches", "mean", "median",
+					 "p95",  "samples",  "name" };
 
 /* How many of a kernel's launching paths are shown, and from which share on. */
 #define CALLERS_MAX  3
@@ -46,6 +74,7 @@ struct caller {
 struct kernel_row {
 	uint32_t frame;
 	uint64_t time_ns, launches, samples;
+	const struct kernel_fact *fact;
 };
 
 struct kernels {
@@ -55,6 +84,7 @@ struct kernels {
 	VEC(struct caller) callers; /* by kernel, then weight */
 	uint64_t all_time_ns, all_samples;
 	bool many_processes;
+	struct kernel_facts *facts; /* NULL: not needed */
 };
 
 static uint64_t self(const struct profile *p, uint32_t node, int metric)
@@ -120,9 +150,15 @@ struct sorting {
 	const char *sort;
 };
 
+/* Without what says nothing of the others. */
 static uint64_t mean_of(const struct kernel_row *r)
 {
-	return r->launches ? r->time_ns / r->launches : 0;
+	uint64_t launches = r->launches, time_ns = r->time_ns;
+	if (r->fact && r->fact->outliers < launches && r->fact->outlier_ns <= time_ns) {
+		launches -= r->fact->outliers;
+		time_ns -= r->fact->outlier_ns;
+	}
+	return launches ? time_ns / launches : 0;
 }
 
 static int compare_rows(const void *a, const void *b, void *data)
@@ -133,6 +169,8 @@ static int compare_rows(const void *a, const void *b, void *data)
 		{ x->time_ns, y->time_ns },
 		{ x->launches, y->launches },
 		{ mean_of(x), mean_of(y) },
+		{ x->fact->spread.median, y->fact->spread.median },
+		{ x->fact->spread.p95, y->fact->spread.p95 },
 		{ x->samples, y->samples },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -141,7 +179,7 @@ static int compare_rows(const void *a, const void *b, void *data)
 	}
 	if (strcmp(s->sort, "name")) {
 		/* Whatever is asked for, equal ones stand in the order of what tells most. */
-		static const size_t order[] = { 0, 3, 1 };
+		static const size_t order[] = { 0, 5, 1 };
 		for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 			if (keys[order[i]][0] != keys[order[i]][1])
 				return keys[order[i]][0] > keys[order[i]][1] ? -1 : 1;
@@ -270,6 +308,47 @@ static int add_callers(struct sheet *t, const struct kernels *k, uint32_t kernel
 
 /* ---- the table ---- */
 
+/* What a row knows of its launches one by one. */
+static void add_facts(struct sheet *t, const struct kernel_fact *f)
+{
+	if (*f->shape) {
+		char text[256];
+		snprintf(text, sizeof(text), "%.200s%s", f->shape, f->has_shapes ? ", ..." : "");
+		sheet_text(t, SHAPE, text);
+	}
+	if (f->spread.count)
+		sheet_number(t, MEDIAN, f->spread.median);
+	if (f->spread.count > 1) {
+		sheet_number(t, P95, f->spread.p95);
+		sheet_number(t, DEVIATION, f->spread.deviation);
+	}
+	if (f->flops > 0 && f->work_ns > 0)
+		sheet_decimal(t, FLOP_RATE, f->flops / f->work_ns / 1000);
+	if (f->roof_ns > 0 && f->work_ns > 0)
+		sheet_decimal(t, ROOF, f->roof_ns / f->work_ns);
+	if (f->outliers) {
+		sheet_number(t, OUTLIERS, f->outliers);
+		sheet_number(t, OUTLIER_TIME, f->outlier_ns);
+	}
+}
+
+static void note_outliers(struct sheet *t, const struct kernel_fact *f)
+{
+	struct strbuf text = { 0 };
+	if (!f->outliers || !f->spread.median)
+		return;
+	text_count(&text, f->outliers);
+	strbuf_puts(&text, f->outliers > 1 ? " outliers of " : " outlier of ");
+	text_duration(&text, f->outlier_ns);
+	strbuf_puts(&text, ", ");
+	text_count(&text, f->outlier_ns / f->outliers / f->spread.median);
+	strbuf_puts(&text, "x the median, at the edge of the capture: not averaged in");
+	if (strbuf_finish(&text) < 0)
+		t->failed = true;
+	sheet_note(t, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
 static void add_numbers(struct sheet *t, const struct kernels *k, const struct kernel_row *r)
 {
 	if (k->time >= 0) {
@@ -307,6 +386,8 @@ static int add_rows(struct sheet *t, const struct kernels *k, const struct view 
 		if (f.full && *f.full)
 			sheet_text(t, FULL_NAME, f.full);
 		add_numbers(t, k, r);
+		add_facts(t, r->fact);
+		note_outliers(t, r->fact);
 		if (!v->without_callers && add_callers(t, k, r->frame) < 0)
 			return -ENOMEM;
 	}
@@ -338,18 +419,30 @@ int view_kernels(struct sheet *t, const struct view *v, struct err *err)
 		.many_processes = has_many_processes(v->p),
 	};
 	struct sorting sorting = { &k, v->sort ? v->sort : "time" };
+	const struct sheet_column *shown = v->is_page && k.samples >= 0 ? page_sample_columns
+					   : v->is_page                 ? page_columns
+					   : k.samples >= 0             ? sample_columns
+									: columns;
 
-	sheet_init(t, "kernels", columns, COLUMN_COUNT);
+	sheet_init(t, "kernels", shown, COLUMN_COUNT);
 	t->note_key = "callers";
 	int rc = view_check_sort(v->sort, sort_keys, ARRAY_SIZE(sort_keys), err);
 	if (rc < 0)
 		return rc;
+	/* On the page they are worth their time where they tell of shapes or of outliers. */
+	if (k.time >= 0 && (!v->is_page || v->s->outlier_count || analysis_has_shapes(v->a)))
+		rc = kernel_facts_new(&k.facts, v->a, v->filter, err);
+	if (rc < 0)
+		return rc;
 	rc = kernels_collect(&k);
+	vec_for_each(&k.rows, row)
+		row->fact = kernel_facts_get(k.facts, profile_frame_get(k.p, row->frame).name);
 	if (rc == 0 && k.rows.len) {
 		qsort_r(k.rows.data, k.rows.len, sizeof(*k.rows.data), compare_rows, &sorting);
 		rc = add_rows(t, &k, v);
 	}
 	vec_release(&k.rows);
 	vec_release(&k.callers);
+	kernel_facts_free(k.facts);
 	return rc < 0 ? err_set(err, rc, "cannot list kernels") : 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations, one a row, and below them how much they differ. */
+#include "analyze/spread.h"
 #include "base/cleanup.h"
 #include "cmd/view.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -54,37 +54,6 @@ static int compare_steps(const void *va, const void *vb, void *data)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The value that @percent of them do not exceed; nearest rank. */
-static uint64_t percentile(const uint64_t *sorted, size_t n, size_t percent)
-{
-	size_t rank = (n * percent + 99) / 100;
-	return sorted[rank ? rank - 1 : 0];
-}
-
-/* The middle one, or halfway between the two in the middle. */
-static uint64_t median(const uint64_t *sorted, size_t n)
-{
-	uint64_t low = sorted[(n - 1) / 2], high = sorted[n / 2];
-	return low + (high - low) / 2;
-}
-
-/* Of a sample, not of everything there is: divided by n - 1. */
-static uint64_t deviation(const uint64_t *values, size_t n)
-{
-	double mean = 0, squares = 0;
-	for (size_t i = 0; i < n; i++)
-		mean += (double)values[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += ((double)values[i] - mean) * ((double)values[i] - mean);
-	return n < 2 ? 0 : (uint64_t)llround(sqrt(squares / (double)(n - 1)));
-}
-
 enum {
 	SPREAD_MEDIAN,
 	SPREAD_P95,
@@ -119,10 +88,11 @@ static int add_spread(struct sheet *t, const struct step_summary *list, size_t n
 	for (size_t c = 0; c < ARRAY_SIZE(spread_columns); c++) {
 		for (size_t i = 0; i < n; i++)
 			values[i] = step_value(&list[i], spread_columns[c]);
-		qsort(values, n, sizeof(*values), compare_numbers);
-		found[c][SPREAD_MEDIAN] = median(values, n);
-		found[c][SPREAD_P95] = percentile(values, n, 95);
-		found[c][SPREAD_DEVIATION] = deviation(values, n);
+		struct spread spread;
+		spread_of(values, n, &spread);
+		found[c][SPREAD_MEDIAN] = spread.median;
+		found[c][SPREAD_P95] = spread.p95;
+		found[c][SPREAD_DEVIATION] = spread.deviation;
 	}
 	for (size_t k = 0; k < SPREAD_COUNT; k++) {
 		sheet_row(t);

@@ -60,8 +60,8 @@ static void add_busy(struct sheet *t, const struct view *v, uint64_t all)
 	const struct device_summary *d = &v->s->all;
 	const char *word = view_device_word(v->s);
 	char text[64];
-	uint64_t kernels = d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns;
-	bool is_mixed = d->copy_ns || d->collective_ns;
+	uint64_t kernels = device_kernel_ns(d);
+	bool is_mixed = d->copy_ns || d->collective_ns || d->outlier_ns;
 
 	snprintf(text, sizeof(text), is_mixed ? "%s busy: kernels" : "%s busy", word);
 	add_where(t, text, kernels, all);
@@ -76,6 +76,9 @@ static void add_busy(struct sheet *t, const struct view *v, uint64_t all)
 		add_where(t, text, d->collective_ns, all);
 		add_energy(t, v, d->collective_uj);
 	}
+	snprintf(text, sizeof(text), "%s busy: outliers", word);
+	if (d->outlier_ns)
+		add_where(t, text, d->outlier_ns, all);
 }
 
 int view_where(struct sheet *t, const struct view *v, struct err *err)

@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include "analyze/account.h"
+#include "analyze/outliers.h"
 #include "analyze/tables.h"
 #include "analyze/work_index.h"
 #include "device/device.h"
@@ -65,7 +66,7 @@ int analysis_load(struct analysis **ret, struct capture_reader *r,
 	int rc = analysis_read(a, opt, err);
 	if (rc < 0)
 		return rc;
-	if (analysis_join(a) < 0 || analysis_find_steps(a) < 0)
+	if (analysis_join(a) < 0 || analysis_find_steps(a) < 0 || analysis_find_outliers(a) < 0)
 		return err_set(err, -ENOMEM, "cannot hold the capture");
 	*ret = TAKE(a);
 	return 0;
@@ -114,6 +115,7 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->launches);
 	free(a->launch_order);
 	vec_release(&a->ops);
+	vec_release(&a->outliers);
 	vec_release(&a->syncs);
 	vec_release(&a->marks);
 	vec_release(&a->steps);

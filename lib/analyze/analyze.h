@@ -146,6 +146,9 @@ int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_C
 /* The names of all metrics that are known but those of stall reasons; NULL behind the last. */
 const char *analysis_metric(size_t i);
 
+/* Whether launches tell of the shapes of their operators' inputs. */
+bool analysis_has_shapes(const struct analysis *a);
+
 /* Whether there is data for a metric: false for one that is not known, too. */
 bool analysis_has_metric(const struct analysis *a, const char *name);
 

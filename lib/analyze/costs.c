@@ -204,3 +204,13 @@ int costs_of(struct costs *c, const struct launch *l, uint32_t device, struct la
 	*ret = sum;
 	return 0;
 }
+
+bool analysis_has_shapes(const struct analysis *a)
+{
+	vec_for_each(&a->launches, l) {
+		uint32_t metadata = analysis_launch_detail(a, l)->metadata;
+		if (metadata && metadata_value(analysis_text(a, metadata), "dims").size)
+			return true;
+	}
+	return false;
+}

@@ -43,7 +43,7 @@ static void take_summary(struct facts *x, const struct analysis_summary *s)
 	o->runtime = most ? most->runtime : "";
 	o->device = most ? most->name : "";
 	o->busy_ns = d->ns[ACCOUNT_BUSY];
-	o->kernel_ns = o->busy_ns - d->copy_ns - d->collective_ns;
+	o->kernel_ns = device_kernel_ns(d);
 	o->late_ns = d->ns[ACCOUNT_LATE];
 	o->flight_ns = d->ns[ACCOUNT_FLIGHT];
 	o->sync_ns = d->ns[ACCOUNT_SYNC];

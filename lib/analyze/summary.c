@@ -4,6 +4,7 @@
 #include "analyze/account.h"
 #include "analyze/attribute.h"
 #include "analyze/filter.h"
+#include "analyze/outliers.h"
 #include "analyze/power.h"
 #include "analyze/ranks.h"
 #include "analyze/steps.h"
@@ -23,6 +24,7 @@ void analysis_summary_release(struct analysis_summary *s)
 {
 	free(s->devices);
 	free(s->lost);
+	free(s->outliers);
 	free(s->missing);
 	*s = (struct analysis_summary){ 0 };
 }
@@ -38,6 +40,10 @@ static int sum_charge(void *data, const struct charge *charge)
 	x->device->energy_uj[charge->state] += power_energy(charge->watts, charge->ns);
 	if (charge->state != ACCOUNT_BUSY)
 		return 0;
+	if (analysis_outlier(x->a, charge->op - 1)) {
+		x->device->outlier_ns += charge->ns;
+		return 0;
+	}
 	switch (x->a->ops.data[charge->op - 1].kind) {
 	case LAUNCH_COPY:
 	case LAUNCH_FILL:
@@ -64,6 +70,7 @@ static void device_add(struct device_summary *to, const struct device_summary *f
 	to->collective_ns += from->collective_ns;
 	to->copy_uj += from->copy_uj;
 	to->collective_uj += from->collective_uj;
+	to->outlier_ns += from->outlier_ns;
 	to->ops += from->ops;
 	to->clipped += from->clipped;
 	to->launched_idle += from->launched_idle;
@@ -143,7 +150,7 @@ static enum verdict find_verdict(const struct analysis_summary *s)
 		enum verdict verdict;
 		uint64_t ns;
 	} parts[] = {
-		{ VERDICT_KERNEL, d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns },
+		{ VERDICT_KERNEL, device_kernel_ns(d) },
 		{ VERDICT_HOST,
 		  d->ns[ACCOUNT_LATE] + d->ns[ACCOUNT_SYNC] + d->ns[ACCOUNT_BLOCKED] },
 		{ VERDICT_LAUNCH, d->ns[ACCOUNT_FLIGHT] },
@@ -251,6 +258,28 @@ static int sum_ops(struct summing *x)
 		x->s->ops++;
 		x->s->ops_linked += l && analysis_launch_is_seen(a, l);
 		x->s->ops_under_python += python[a->sites.data[site].stack];
+	}
+	return 0;
+}
+
+static int sum_outliers(struct summing *x)
+{
+	struct analysis *a = x->a;
+	x->s->outliers = calloc(a->outliers.len + 1, sizeof(*x->s->outliers));
+	if (!x->s->outliers)
+		return -ENOMEM;
+	vec_for_each(&a->outliers, o) {
+		const struct op *op = &a->ops.data[o->op];
+		if (!x->f->device_passes[op->device] || !filter_time(x->f, op->start_ns))
+			continue;
+		x->s->outliers[x->s->outlier_count++] = (struct outlier_summary){
+			.name = strtab_text(&a->names, op->name),
+			.device = a->devices.data[op->device].index,
+			.kind = op->kind,
+			.start_ns = op->start_ns,
+			.ns = op->end_ns - op->start_ns,
+			.median_ns = o->median_ns,
+		};
 	}
 	return 0;
 }
@@ -438,6 +467,7 @@ int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 	sum_launches(&x);
 	rc = sum_devices(&x);
 	rc = rc ? rc : sum_ops(&x);
+	rc = rc ? rc : sum_outliers(&x);
 	rc = rc ? rc : sum_graphs(&x);
 	rc = rc ? rc : sum_ranks(&x);
 	rc = rc ? rc : sum_attribution(&x);

@@ -25,9 +25,24 @@ struct device_summary {
 	uint64_t begin_ns, end_ns; /* its window */
 	uint64_t ns[ACCOUNT_STATE_COUNT];
 	uint64_t copy_ns, collective_ns; /* of the busy time */
+	uint64_t outlier_ns; /* of it, in work that is listed as an outlier; in neither */
 	/* Where counters tell of power: microjoules, and of those of the busy time. */
 	uint64_t energy_uj[ACCOUNT_STATE_COUNT], copy_uj, collective_uj;
 	uint64_t ops, clipped, launched_idle, queued;
+};
+
+/* The busy time of ordinary kernels. */
+static inline uint64_t device_kernel_ns(const struct device_summary *d)
+{
+	return d->ns[ACCOUNT_BUSY] - d->copy_ns - d->collective_ns - d->outlier_ns;
+}
+
+/* Work that took so much longer than its like that it says nothing of it. */
+struct outlier_summary {
+	const char *name; /* mangled */
+	uint32_t device;  /* index */
+	uint32_t kind;    /* enum launch_kind */
+	uint64_t start_ns, ns, median_ns;
 };
 
 struct lost_summary {
@@ -69,6 +84,8 @@ struct analysis_summary {
 	uint64_t samples; /* in accelerator code, attributed by ... */
 	uint64_t by_correlation, by_overlap, by_launches, by_nobody;
 
+	struct outlier_summary *outliers;
+	size_t outlier_count;
 	struct lost_summary *lost;
 	size_t lost_count;
 	struct info_summary *missing; /* INFO records "missing.*", key without that */

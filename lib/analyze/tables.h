@@ -221,6 +221,12 @@ struct phase_mark {
 	enum phase phase;
 };
 
+/* Work that took far longer than its like. */
+struct outlier {
+	uint32_t op; /* number */
+	uint64_t median_ns;
+};
+
 struct lost {
 	uint32_t what, why; /* texts */
 	uint64_t count;
@@ -293,6 +299,7 @@ struct analysis {
 	bool has_repeats;
 	VEC(struct record_counter) counters;
 	VEC(struct lost) lost;
+	VEC(struct outlier) outliers; /* see outliers.h */
 	struct oddities odd;
 
 	/* What several questions need, made for the first of them. */

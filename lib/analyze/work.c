@@ -4,6 +4,7 @@
 #include "analyze/costs.h"
 #include "analyze/filter.h"
 #include "analyze/metadata.h"
+#include "analyze/outliers.h"
 #include "analyze/paths.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ void work_release(struct work *w)
 	free(w->op_items);
 	free(w->op_steps);
 	free(w->op_ns);
+	free(w->op_outliers);
 	*w = (struct work){ .p = NULL };
 }
 
@@ -148,6 +150,11 @@ static int add_op(struct adding *x, size_t i)
 	x->w->op_items[i] = item + 1;
 	x->w->op_steps[i] = step;
 	x->w->op_ns[i] = op->end_ns - op->start_ns;
+	x->w->op_outliers[i] = analysis_outlier(x->a, (uint32_t)i) != NULL;
+	if (x->w->op_outliers[i]) {
+		x->list.data[item].outlier_ns += x->w->op_ns[i];
+		x->list.data[item].outliers++;
+	}
 	if (step)
 		cover(x, step - 1, op);
 	return 0;
@@ -160,9 +167,11 @@ static int add_all(struct adding *x, const struct analysis *a, struct work *w)
 	w->op_items = calloc(w->op_count + 1, sizeof(*w->op_items));
 	w->op_steps = calloc(w->op_count + 1, sizeof(*w->op_steps));
 	w->op_ns = calloc(w->op_count + 1, sizeof(*w->op_ns));
+	w->op_outliers = calloc(w->op_count + 1, sizeof(*w->op_outliers));
 	w->steps = calloc(a->steps.len + 1, sizeof(*w->steps));
 	x->covered_ns = calloc(a->steps.len + 1, sizeof(*x->covered_ns));
-	if (!w->op_items || !w->op_steps || !w->op_ns || !w->steps || !x->covered_ns)
+	if (!w->op_items || !w->op_steps || !w->op_ns || !w->op_outliers || !w->steps ||
+	    !x->covered_ns)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->steps.len; i++)
 		w->steps[i].ns = a->steps.data[i].end_ns - a->steps.data[i].begin_ns;
@@ -228,4 +237,28 @@ void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret)
 		if (item && step && step <= w->step_count && is_meant[item - 1])
 			ret[step - 1] += w->op_ns[i];
 	}
+}
+
+int work_spreads(const struct work *w, const uint32_t *groups, size_t count, struct spread *ret)
+{
+	CLEANUP_FREE uint64_t *values = calloc(w->op_count + 1, sizeof(*values));
+	CLEANUP_FREE size_t *ends = calloc(count + 1, sizeof(*ends));
+	if (!values || !ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->op_count; i++) {
+		if (w->op_items[i] && !w->op_outliers[i])
+			ends[groups[w->op_items[i] - 1] + 1]++;
+	}
+	/* Where each begins, in the place of the one before it, which then moves to its end. */
+	for (size_t g = 0; g < count; g++)
+		ends[g + 1] += ends[g];
+	for (size_t i = 0; i < w->op_count; i++) {
+		if (w->op_items[i] && !w->op_outliers[i])
+			values[ends[groups[w->op_items[i] - 1]]++] = w->op_ns[i];
+	}
+	for (size_t g = 0; g < count; g++) {
+		size_t begin = g ? ends[g - 1] : 0;
+		spread_of(values + begin, ends[g] - begin, &ret[g]);
+	}
+	return 0;
 }

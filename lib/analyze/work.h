@@ -7,6 +7,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/peaks.h"
+#include "analyze/spread.h"
 #include "profile/profile.h"
 
 struct work_item {
@@ -14,6 +15,7 @@ struct work_item {
 	/* "aten::mm", "[[8,16],[16,4]]", "[\"float\",\"float\"]"; "" when not known; borrowed. */
 	const char *op, *dims, *types;
 	uint64_t ns, count;
+	uint64_t outlier_ns, outliers; /* of them, what says nothing of the others */
 	/* At least: as an import says, else by the operator and its inputs; 0: not known. */
 	double flops, bytes;
 	/* How long the device needs for them at its peaks. */
@@ -36,6 +38,7 @@ struct work {
 	/* By piece of work: number of its item and step, + 1; 0: left out by the filter, outside. */
 	uint32_t *op_items, *op_steps;
 	uint64_t *op_ns;
+	uint8_t *op_outliers; /* not 0: it is one */
 	size_t op_count;
 	/* Of the device that did most: its name, what it can do at best. */
 	const char *device;
@@ -49,6 +52,12 @@ int analysis_work(struct analysis *a, const struct analysis_filter *filter, stru
 		  struct err *err);
 void work_release(struct work *w);
 DEFINE_CLEANUP_EMBEDDED(work_release, struct work)
+
+/*
+ * How long the work of each of @count groups took, and how much that differs, without outliers;
+ * @groups: by item, which it is in. 0 or -ENOMEM.
+ */
+int work_spreads(const struct work *w, const uint32_t *groups, size_t count, struct spread *ret);
 
 /* The time of the items that are meant (one byte each), by step. */
 void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret);

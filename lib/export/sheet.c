@@ -368,6 +368,8 @@ static void render_row(const struct sheet *t, const struct style *styles, size_t
 	struct strbuf text = { 0 };
 	bool is_first = true;
 	for (size_t c = 0; c < t->column_count; c++) {
+		if (styles[c].is_hidden)
+			continue;
 		strbuf_reset(&text);
 		format_cell(t, row, c, &styles[c], &text);
 		render_cell(t, styles, c, strbuf_text(&text), &is_first, out);

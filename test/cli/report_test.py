@@ -109,7 +109,7 @@ class Tiny(unittest.TestCase):
 
     def test_views(self):
         for view in ('kernels', 'code', 'functions', 'tree', 'shapes', 'roofline', 'processes',
-                     'where', 'idle-host', 'quality'):
+                     'where', 'idle-host', 'quality', 'queue', 'overlap', 'metrics', 'ops'):
             with self.subTest(view=view):
                 text = self.ok(self.path, '--view', view)
                 self.assertTrue(text)
@@ -129,6 +129,28 @@ class Tiny(unittest.TestCase):
                             self.assertEqual(other[key], '')
                         else:
                             self.assertAlmostEqual(float(other[key]), value, places=6)
+
+    def test_outlier(self):
+        """The first collective waits a second for a rank that begins later."""
+        events = list(TINY)
+        for i, start in enumerate((1000, 1002000, 1003000, 1004000, 1005000, 1006000)):
+            call = {'correlation': 10 + i}
+            events.append(event('cudaLaunchKernel', 'cuda_runtime', 100, start - 50, 10, **call))
+            events.append(event('ncclDevKernel_AllReduce', 'kernel', 8, start, 20 if i else 1000000,
+                                device=0, stream=8, **{'Collective name': 'allreduce'}, **call))
+        path = os.path.join(self.folder.name, 'outlier.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'traceEvents': events}, file)
+        report = json.loads(self.ok(path, '--json'))
+        self.assertEqual(report['devices'][0]['busy_outlier_ns'], 1000000000)
+        self.assertEqual(report['devices'][0]['busy_communication_ns'], 100000)
+        self.assertNotEqual(report['verdict'], 'communication')
+        row = [r for r in report['kernels'] if r['outliers']][0]
+        self.assertEqual((row['launches'], row['outliers'], row['outlier_ns'], row['mean_ns'],
+                          row['median_ns'], row['p95_ns'], row['deviation_ns']),
+                         (6, 1, 1000000000, 20000, 20000, 20000, 0))
+        self.assertIn('1 outlier (1.00 s, 50,000x the median) not averaged in', self.ok(path))
+        self.assertIn('1 outlier of 1.00 s, 50,000x the median', self.ok(path, '--view', 'kernels'))
 
     def test_sort_and_limit(self):
         def names(*args):
