@@ -253,22 +253,25 @@ enum frame_class class_of_python(const char *path)
 	return path[0] == '/' ? FRAME_CLASS_OWN : class_of_package(path);
 }
 
-/* Compilers' and languages' run-time libraries, without the digits and dashes at the end. */
-static bool is_runtime_library(const char *path)
+/* Compilers' and languages' run-time libraries, without the digits and dashes at the end; NONE: other. */
+static enum frame_class class_of_runtime(const char *path)
 {
 	static const char *const names[] = {
-		"libc",      "libm",         "libpthread",     "libdl",     "librt",
-		"ld-linux",  "ld-linux-x",   "ld-linux-aarch", "libstdc++", "libgcc_s",
-		"libpython", "python",       "libc++",         "libgomp",   "libomp",
-		"libiomp",   "ld-musl-x86_",
+		"libc",     "libm",       "libpthread",     "libdl",    "librt",
+		"ld-linux", "ld-linux-x", "libstdc++",      "libgcc_s", "libc++",
+		"libgomp",  "libomp",     "ld-linux-aarch", "libiomp",  "ld-musl-x86_",
 	};
+	static const char *const interpreters[] = { "libpython", "python" };
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	size_t size = strcspn(base, ".");
 
 	while (size && (isdigit((unsigned char)base[size - 1]) || base[size - 1] == '-'))
 		size--;
-	return list_has(names, ARRAY_SIZE(names), base, size);
+	if (list_has(interpreters, ARRAY_SIZE(interpreters), base, size))
+		return FRAME_CLASS_INTERPRETER;
+	return list_has(names, ARRAY_SIZE(names), base, size) ? FRAME_CLASS_STDLIB
+							      : FRAME_CLASS_NONE;
 }
 
 /* Frameworks' libraries where a distribution puts them: /usr/lib/.../libtorch_cpu.so.1.13. */
@@ -301,8 +304,9 @@ enum frame_class class_of_binary(const char *path)
 	/* First: "libc10" is no version of libc. */
 	if (is_framework_library(path))
 		return FRAME_CLASS_FRAMEWORK;
-	if (is_runtime_library(path))
-		return FRAME_CLASS_STDLIB;
+	enum frame_class runtime = class_of_runtime(path);
+	if (runtime != FRAME_CLASS_NONE)
+		return runtime;
 	const char *package = package_path(path);
 	if (package) {
 		enum frame_class class = class_of_package(package);

@@ -94,7 +94,8 @@ static int add_moment(struct facts *x, struct host_costs *c, uint32_t node, uint
 		return 0;
 	struct frame f = facts_frame(x, called);
 	/* Calls of a runtime are what launching costs. */
-	if (called != own && f.class != FRAME_CLASS_STDLIB && f.kind != FRAME_PYTHON)
+	if (called != own && f.class != FRAME_CLASS_STDLIB && f.class != FRAME_CLASS_INTERPRETER &&
+	    f.kind != FRAME_PYTHON)
 		return 0;
 	return cost_add(&c->functions,
 			hash_pair(profile_node(x->p, own).frame, profile_node(x->p, called).frame),

@@ -31,10 +31,11 @@ enum frame_kind {
 /* Whose code a host frame is; FRAME_CLASS_NONE where the question does not arise. */
 enum frame_class {
 	FRAME_CLASS_NONE,
-	FRAME_CLASS_OWN,       /* the caller's own program */
-	FRAME_CLASS_MODEL,     /* a package that uses the framework */
-	FRAME_CLASS_FRAMEWORK, /* torch and the like */
-	FRAME_CLASS_STDLIB,    /* the language's own library and runtime */
+	FRAME_CLASS_OWN,         /* the caller's own program */
+	FRAME_CLASS_MODEL,       /* a package that uses the framework */
+	FRAME_CLASS_FRAMEWORK,   /* torch and the like */
+	FRAME_CLASS_STDLIB,      /* the language's own library and runtime */
+	FRAME_CLASS_INTERPRETER, /* what runs Python, not what it runs */
 	FRAME_CLASS_COUNT
 };
 

@@ -13,8 +13,9 @@ enum {
 	NODE_STAYS = 1,     /* it has a node of its own; else its children hang where it would */
 	NODE_COUNTS = 2,    /* its own value is kept */
 	NODE_MARK = 4,      /* means what the rule wants it to; seen by its children */
-	NODE_MARK_TWO = 16, /* the same for rules with two meanings */
 	NODE_NEEDED = 8,    /* it or something above it counts and has a value */
+	NODE_MARK_TWO = 16, /* the same for rules with several meanings */
+	NODE_MARK_THREE = 32,
 };
 
 struct rule {
@@ -223,17 +224,25 @@ static uint8_t decide_hide(const struct rule *rule, uint32_t frame, uint8_t pare
 	return NODE_COUNTS | (rule->match[frame] ? 0 : NODE_STAYS);
 }
 
-#define FOLD_SCOPE 0x80 /* beside the number of its run */
+/* Beside the number of its run. */
+#define FOLD_SCOPE  0x80
+#define FOLD_PYTHON 0x40
 
-/* The match is an enum profile_run, the marks are "the frame below is of that run". */
+/* The match is an enum profile_run, the first two marks are "the frame below is of that run". The third
+ * is "there is a frame of Python or of its interpreter somewhere below". */
 static uint8_t decide_fold(const struct rule *rule, uint32_t frame, uint8_t parent)
 {
-	uint8_t run = rule->match[frame] & (uint8_t)~FOLD_SCOPE;
+	uint8_t match = rule->match[frame], runs = parent & (NODE_MARK | NODE_MARK_TWO);
+	uint8_t run = match & (uint8_t) ~(FOLD_SCOPE | FOLD_PYTHON);
+	uint8_t seen = match & FOLD_PYTHON ? NODE_MARK_THREE : parent & NODE_MARK_THREE;
+
 	if (!run)
-		return NODE_COUNTS | NODE_STAYS;
+		return NODE_COUNTS | NODE_STAYS | seen;
+	if (run == PROFILE_RUN_INTERPRETER)
+		return NODE_COUNTS | NODE_MARK_THREE | (seen ? runs : NODE_STAYS);
 	uint8_t mark = run == PROFILE_RUN_FRAMEWORK ? NODE_MARK : NODE_MARK_TWO;
-	bool stays = !(parent & mark) || rule->match[frame] & FOLD_SCOPE;
-	return (uint8_t)(NODE_COUNTS | mark | (stays ? NODE_STAYS : 0));
+	bool stays = !(runs & mark) || match & FOLD_SCOPE;
+	return (uint8_t)(NODE_COUNTS | seen | mark | (stays ? NODE_STAYS : 0));
 }
 
 int profile_root_at(const struct profile *p, const uint8_t *match, struct profile **ret)
@@ -268,7 +277,8 @@ int profile_fold(const struct profile *p, struct profile **ret)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		struct frame f = profile_frame_get(p, i);
-		match[i] = (uint8_t)(profile_run_of(&f) | (f.kind == FRAME_SCOPE ? FOLD_SCOPE : 0));
+		match[i] = (uint8_t)(profile_run_of(&f) | (f.kind == FRAME_SCOPE ? FOLD_SCOPE : 0) |
+				     (f.kind == FRAME_PYTHON ? FOLD_PYTHON : 0));
 	}
 
 	struct rule rule = {

@@ -30,7 +30,8 @@ int profile_reverse(const struct profile *p, struct profile **ret);
 
 /*
  * For a first look: of each run of framework frames, and of each of Python's own library, only the
- * one that was called from outside; scopes all stay. Layers that differ only by their number are one.
+ * one that was called from outside; scopes all stay. Of an interpreter's native frames only the first
+ * of a stack, as Python's frames say what it does; they do not part a run. Layers that differ only by their number are one.
  */
 int profile_fold(const struct profile *p, struct profile **ret);
 /* Whether profile_fold() would change anything. */
@@ -40,6 +41,7 @@ enum profile_run {
 	PROFILE_RUN_NONE,
 	PROFILE_RUN_FRAMEWORK,
 	PROFILE_RUN_STDLIB,
+	PROFILE_RUN_INTERPRETER,
 };
 enum profile_run profile_run_of(const struct frame *frame);
 /*

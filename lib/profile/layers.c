@@ -38,6 +38,8 @@ enum profile_run profile_run_of(const struct frame *frame)
 		return PROFILE_RUN_FRAMEWORK;
 	if (frame->class == FRAME_CLASS_STDLIB && frame->kind == FRAME_PYTHON)
 		return PROFILE_RUN_STDLIB;
+	if (frame->class == FRAME_CLASS_INTERPRETER)
+		return PROFILE_RUN_INTERPRETER;
 	return PROFILE_RUN_NONE;
 }
 

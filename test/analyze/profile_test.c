@@ -345,7 +345,8 @@ static void test_classes(void **state)
 	}, binary[] = {
 		{ "/home/u/a.out", FRAME_CLASS_OWN },
 		{ "/usr/lib/x86_64-linux-gnu/libc.so.6", FRAME_CLASS_STDLIB },
-		{ "/usr/bin/python3.11", FRAME_CLASS_STDLIB },
+		{ "/usr/bin/python3.11", FRAME_CLASS_INTERPRETER },
+		{ "/v/lib/libpython3.13t.so.1.0", FRAME_CLASS_INTERPRETER },
 		{ "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", FRAME_CLASS_STDLIB },
 		{ "/usr/lib/x86_64-linux-gnu/libpocl.so.2", FRAME_CLASS_NONE },
 		{ "/v/site-packages/torch/lib/libtorch_cpu.so", FRAME_CLASS_FRAMEWORK },

@@ -146,7 +146,9 @@ class FlameTest(unittest.TestCase):
         """Framework runs and layers are folded twice, in C for the still picture and in the script."""
         modules = (b"s samples 3 z boot;z run;y a.py;S Net_0;Y _call_impl;Y inner;S Linear_1;Y _call_impl;z with;Y mm\n"
                    b"s samples 2 z boot;y a.py;S Net_0;Y _call_impl;y forward;s mine;Y mm;N gemm\n")
-        for lines in self.train, modules:
+        interpreter = (b"s samples 3 P _start;n main;P run;y a.py;P call;Y mm;P call;Y impl;N gemm\n"
+                       b"s samples 2 P _start;n main;P run;P more\ns samples 1 z with;P call;z next;n c;P f\n")
+        for lines in self.train, modules, interpreter:
             self.compare_first_look(lines)
 
     def compare_first_look(self, lines):

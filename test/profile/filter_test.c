@@ -43,6 +43,8 @@ static struct profile *tree(const char *lines)
 				f = (struct frame){ .kind = FRAME_PYTHON,
 						    .class = FRAME_CLASS_STDLIB,
 						    .name = name };
+			else if (*name == '%')
+				f.class = FRAME_CLASS_INTERPRETER;
 			else if (*name == '~')
 				f.kind = FRAME_IDLE;
 			assert_int_equal(profile_frame(p, &f, &path[count++]), 0);
@@ -158,6 +160,14 @@ static void fold(void **state)
 	assert_true(profile_can_fold(modules));
 	assert_int_equal(profile_fold(modules, &out), 0);
 	assert_lines(out, "$boot;a;#net;#linear;$with;!mm 3\n");
+
+	/* An interpreter's own frames: the first of a stack stays, and none parts a run. */
+	CLEANUP(profile_free)
+	struct profile *python = tree("%start;libc;%run;$run;%call;%get;!lin;%call;!impl;gemm 3\n"
+				      "%start;libc;%run 2\n%start;libc;%run;$run;%call;$next 4\n");
+	assert_true(profile_can_fold(python));
+	assert_int_equal(profile_fold(python, &out), 0);
+	assert_lines(out, "%start;libc 2\n%start;libc;$run 4\n%start;libc;$run;!lin;gemm 3\n");
 
 	CLEANUP(profile_free) struct profile *plain = tree("a1;b_2 3\n@fp16 1\n");
 	assert_false(profile_can_fold(plain));

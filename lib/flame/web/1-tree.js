@@ -7,7 +7,7 @@ const ROOT = 0;
 const COLUMNS = ["kind", "class", "shade", "line", "full", "file", "module", "merged"];
 const KIND = { process: 1, scope: 2, python: 3, cxx: 4, native: 5, os: 6, boundary: 7, kernel: 8,
 	function: 9, source: 10, instruction: 11, stall: 12, idle: 13, missing: 14 };
-const CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4;
+const CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4, CLASS_INTERPRETER = 5;
 
 async function inflate(text) {
 	const letters = atob(text);
@@ -137,13 +137,30 @@ class Tree {
 	run(frame) {
 		if (this.class[frame] === CLASS_FRAMEWORK)
 			return 1;
+		if (this.class[frame] === CLASS_INTERPRETER)
+			return 3;
 		return this.class[frame] === CLASS_STDLIB && this.kind[frame] === KIND.python ? 2 : 0;
 	}
 
-	/* Folded in the default view: a framework frame that was called by another one. */
+	/*
+	 * Of each node, as decide_fold() has it: 1 or 2 for the run that it is in, 4 for below it, or in
+	 * it, there is Python or its interpreter, 8 for folded in the default view.
+	 */
+	foldAll() {
+		const state = new Uint8Array(this.count);
+		for (let i = 1; i < this.count; i++) {
+			const frame = this.frame[i], kind = this.kind[frame], parent = state[this.parent[i]];
+			const run = this.run(frame), seen = kind === KIND.python ? 4 : parent & 4;
+			if (run === 3)
+				state[i] = seen ? parent & 3 | 12 : 4;
+			else
+				state[i] = seen | run | (parent & run && kind !== KIND.scope ? 8 : 0);
+		}
+		return state;
+	}
+
 	isFolded(i) {
-		const frame = this.frame[i];
-		const run = i > 0 ? this.run(frame) : 0;
-		return run > 0 && this.kind[frame] !== KIND.scope && this.run(this.frame[this.parent[i]]) === run;
+		this.folds = this.folds || this.foldAll();
+		return (this.folds[i] & 8) > 0;
 	}
 }
