@@ -13,8 +13,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EM_AMDGPU_ 224
-
 /* EF_AMDGPU_MACH_*, table "AMDGPU ELF Header e_flags". */
 static const struct {
 	uint8_t mach;

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EM_CUDA_       190
 #define STO_CUDA_ENTRY 0x10
 /* .nv.info: attributes of {u8 format, u8 attribute, u16 size}. */
 #define EIFMT_SVAL        4

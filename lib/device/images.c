@@ -2,8 +2,10 @@
 #include "device/images.h"
 
 #include "device/images_internal.h"
+#include "device/object.h"
 #include "elf/elf.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <lz4.h>
 #include <string.h>
@@ -72,9 +74,12 @@ static bool begins_with(struct span s, const char *magic, size_t size)
 
 int images_emit(struct images_walk *w, const struct device_image *image)
 {
+	struct device_image shown = *image;
 	w->count++;
 	w->bytes.images += image->stored.size;
-	return w->fn(w->data, image);
+	if (w->is_before_linking)
+		shown.kind = IMAGE_OTHER;
+	return w->fn(w->data, &shown);
 }
 
 /* Fatbins or bundles one after the other, with zeros between them. */
@@ -110,20 +115,79 @@ static int walk_section(struct images_walk *w, struct span s, uint64_t base)
 	return 0;
 }
 
+static int ignore(void *data, const struct device_image *image)
+{
+	(void)data;
+	(void)image;
+	return 0;
+}
+
+/* Four bytes can stand there by chance. */
+static bool is_fatbin(struct span s)
+{
+	struct images_walk dry = { .name = "", .fn = ignore };
+	uint64_t used;
+	return images_fatbin(&dry, s, 0, &used) == 0 && dry.count;
+}
+
+/* Fatbins among other data: cuFFT keeps 24,000 of them so. Only their bytes are counted. */
+static int walk_data(struct images_walk *w, struct span s, uint64_t base)
+{
+	size_t at = 0;
+
+	for (;;) {
+		const uint8_t *found = memmem(s.data + at, s.size - at, FATBIN_MAGIC, 4);
+		uint64_t used = 4;
+		if (!found)
+			return 0;
+		at = (size_t)(found - s.data);
+		struct span rest = span_of(found, s.size - at);
+		if (is_fatbin(rest)) {
+			int rc = images_fatbin(w, rest, base + at, &used);
+			if (rc)
+				return rc;
+		}
+		at += used;
+	}
+}
+
+/* Code for an accelerator is no host program, whatever bytes it has. */
+static bool is_device_code(const struct elf_file *elf)
+{
+	uint16_t machine = elf_header(elf).machine;
+	return machine == EM_CUDA_ || machine == EM_INTELGT_ || machine == EM_AMDGPU_;
+}
+
+static int walk_host_section(struct images_walk *w, struct elf_file *elf,
+			     const struct elf_section *s)
+{
+	struct span data;
+	bool is_own = !strcmp(s->name, ".nv_fatbin") || !strcmp(s->name, ".hip_fatbin");
+	/* What the device linker makes the others from; a program's own kernels are not here. */
+	bool is_before_linking = !strcmp(s->name, "__nv_relfatbin");
+
+	if (!is_own && !is_before_linking &&
+	    (s->type != SHT_PROGBITS || !(s->flags & SHF_ALLOC) || s->flags & SHF_EXECINSTR))
+		return 0;
+	int rc = elf_section_data(elf, s, &data, w->err);
+	if (rc)
+		return rc;
+	w->is_before_linking = is_before_linking;
+	rc = is_own || is_before_linking ? walk_section(w, data, s->offset)
+					 : walk_data(w, data, s->offset);
+	w->is_before_linking = false;
+	return rc;
+}
+
 static int walk_elf(struct images_walk *w, struct span file, struct err *err)
 {
 	CLEANUP(elf_close) struct elf_file *elf = NULL;
 	int rc = elf_open_memory(&elf, file, w->name, err);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 1; i < elf_section_count(elf); i++) {
+	for (size_t i = 1; i < elf_section_count(elf) && !is_device_code(elf); i++) {
 		struct elf_section s = elf_section_get(elf, i);
-		struct span data;
-		if (strcmp(s.name, ".nv_fatbin") != 0 && strcmp(s.name, ".hip_fatbin") != 0)
-			continue;
-		rc = elf_section_data(elf, &s, &data, err);
-		if (rc == 0)
-			rc = walk_section(w, data, s.offset);
+		rc = walk_host_section(w, elf, &s);
 		if (rc)
 			return rc;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The code objects inside a file: one itself, CUDA fatbins, clang's offload bundles, ocloc's archives, and
- * host ELF files that hold the first two (.nv_fatbin, .hip_fatbin). Knows where they lie and how they are compressed; what is
+ * host ELF files that hold the first two, in their own sections or among other data. Knows where they lie and how they are compressed; what is
  * in them is device.h's.
  *
  * Walking costs a header per image, and reads nothing else of the file, but for compressed bundles,
@@ -42,7 +42,8 @@ struct device_image {
 /* What one image may inflate to: NVIDIA's largest are 150 MB. */
 #define IMAGE_BYTES_MAX (1ull << 30)
 
-/* What was walked over; the sum is the size of the sections (or of the file, if it is no ELF file). */
+/* What was walked over; the sum is the size of the sections of their own (or of the file, if it is no ELF file), and
+ * of what was found in others. */
 struct device_image_bytes {
 	uint64_t headers, images, padding, unknown;
 };

@@ -10,6 +10,7 @@ struct images_walk {
 	void *data;
 	struct device_image_bytes bytes;
 	uint64_t count;
+	bool is_before_linking; /* these images are not what runs */
 	struct err *err;
 };
 

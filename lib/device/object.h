@@ -14,6 +14,11 @@
 #include "device/device.h"
 #include "elf/elf.h"
 
+/* ELF machines that Debian 12's elf.h has not, or by other names. */
+#define EM_CUDA_    190
+#define EM_INTELGT_ 205
+#define EM_AMDGPU_  224
+
 struct device_ops {
 	enum device_format format;
 	bool (*is_mine)(struct elf_file *elf);

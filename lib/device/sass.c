@@ -232,6 +232,13 @@ int sass_ask(struct device_object *o, struct sass *s, uint32_t section)
 
 /* ---- our own table ---- */
 
+/* Architectures that share their operations; 11 is a later name of one of the tens. */
+static unsigned family(unsigned sm)
+{
+	return sm / 10 == 11 ? 10 : sm / 10;
+}
+
+/* NULL also where the number is another operation's in other families: no name is better than a wrong one. */
 static const char *mnemonic(uint16_t opcode, unsigned sm)
 {
 	size_t low = 0, high = ARRAY_SIZE(sass_names);
@@ -243,10 +250,11 @@ static const char *mnemonic(uint16_t opcode, unsigned sm)
 			high = middle;
 	}
 	const char *found = NULL;
-	/* Of several the one whose architectures come nearest. */
 	for (; low < ARRAY_SIZE(sass_names) && sass_names[low].opcode == opcode; low++) {
-		if (!found || sass_names[low].first <= sm)
-			found = sass_names[low].name;
+		const struct sass_name *n = &sass_names[low];
+		if (family(sm) >= family(n->first) && family(sm) <= family(n->last) &&
+		    (!found || n->first <= sm))
+			found = n->name;
 	}
 	return found;
 }

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EM_INTELGT_ 205
 #define TEXT_PREFIX ".text."
 
 /* Relocation types, spec table "Relocation Type". */

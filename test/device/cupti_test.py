@@ -118,6 +118,21 @@ class Cupti(unittest.TestCase):
                 total += count
             print("%d cubins, %d instructions with lines" % (len(paths), total))
 
+    @unittest.skipUnless(objects.is_full(), "only with ACCEL_PROF_TEST_FULL")
+    def test_triton(self):
+        """Its line tables come from LLVM, and its sources are Python's."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = objects.triton_cubins(folder)
+            self.assertEqual(len(paths), 18)
+            total = sum(self.compare(path) for path in paths)
+            self.assertGreater(total, 18 * 20)
+            for path in paths:
+                files = {os.path.basename(l["file"])
+                         for _, _, i in objects.instructions(objects.annotate(path))
+                         for l in i["lines"]}
+                self.assertIn("triton_cubins.py", files)
+            print("%d cubins of Triton, %d instructions with lines" % (len(paths), total))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,10 +6,8 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import unittest
-import venv
 
 import objects
 
@@ -17,20 +15,17 @@ ROW = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+((?:@!?U?P\w+\s+)?)([A-Z][A-Z0-9_]
 BANNER = re.compile(r"^\.text\.(\S+):")
 
 
-def find(folder):
+def find():
     here = os.environ.get("NVDISASM") or shutil.which("nvdisasm")
-    if here or not os.environ.get("ACCEL_PROF_TEST_FULL"):
+    if here or not objects.is_full():
         return here
-    venv.create(folder, with_pip=True)
-    subprocess.run([os.path.join(folder, "bin/pip"), "install", "-q", "nvidia-cuda-nvdisasm"],
-                   check=True)
+    folder = objects.venv("nvdisasm", "nvidia-cuda-nvdisasm")
     found = glob.glob(os.path.join(folder, "lib/**/nvdisasm"), recursive=True)
     os.chmod(found[0], 0o755)
     return found[0]
 
 
-FOLDER = tempfile.TemporaryDirectory()
-NVDISASM = find(FOLDER.name) or objects.skip("no nvdisasm")
+NVDISASM = find() or objects.skip("no nvdisasm")
 
 
 def disassemble(path):
@@ -56,9 +51,17 @@ def same_operands(ours, theirs):
 
 
 class Nvdisasm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.paths = objects.fixtures("*.cubin") + os.environ.get("CUBINS", "").split()
+        if objects.is_full():
+            cls.paths += objects.triton_cubins(cls.folder.name)
+
     def rows(self, nvdisasm):
         """What annotate says of each instruction with this $NVDISASM, and what nvdisasm does."""
-        for path in objects.fixtures("*.cubin") + os.environ.get("CUBINS", "").split():
+        for path in self.paths:
             theirs = disassemble(path)
             for o in objects.annotate(path, env={**os.environ, "NVDISASM": nvdisasm}):
                 kernels = {f["name"]: f["offset"] for f in o["functions"] if f["is_kernel"]}
