@@ -187,11 +187,11 @@ static bool is_reached(const struct scopes *s, uint32_t from, uint32_t scope)
 uint32_t scopes_deduce(const struct scopes *s, Dwarf_Die *function, uint32_t scope,
 		       const char *file, int line, bool *ret_is_one)
 {
-	Dwarf_Die own = *function;
+	/* Not a copy with another address: libdw keeps the abbreviation of the old one in it. */
+	Dwarf_Die own = { .addr = scope ? s->scopes.data[scope - 1].die : function->addr,
+			  .cu = function->cu };
 	uint32_t found = scope;
 
-	if (scope)
-		own.addr = s->scopes.data[scope - 1].die;
 	int best = declared_before(&own, file, line);
 	*ret_is_one = true;
 	for (uint32_t i = 1; i <= s->scopes.len; i++) {

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines and inlined calls of every instruction: llvm-symbolizer must say the same."""
 import os
+import re
+import shutil
 import subprocess
 import unittest
 
 import objects
 
 SYMBOLIZER = objects.need("llvm-symbolizer-15", "llvm-symbolizer-14", "llvm-symbolizer")
+
+DWARFDUMP = shutil.which("llvm-dwarfdump-15") or shutil.which("llvm-dwarfdump-14")
 
 
 def symbolize(path, offsets):
@@ -51,6 +55,25 @@ class Dwarf(unittest.TestCase):
     def test_amd(self):
         for name in "amd-gfx90a.co", "amd-gfx1030.co":
             self.assertGreater(self.compare(objects.fixture(name), 80), 5)
+
+    @unittest.skipUnless(DWARFDUMP, "no llvm-dwarfdump")
+    def test_rows(self):
+        """AMD's line table, row by row."""
+        for name in "amd-gfx90a.co", "amd-gfx1030.co":
+            path = objects.fixture(name)
+            text = objects.run(DWARFDUMP, "--debug-line", path, encoding="utf-8")
+            rows = [(int(m[1], 16), int(m[2]), int(m[3]), "end_sequence" in m[4]) for m in
+                    re.finditer(r"^(0x[0-9a-f]{16}) +(\d+) +(\d+) +\d+ +\d+ +\d+ +(.*)$", text, re.M)]
+            self.assertGreater(len(rows), 30)
+            compared = 0
+            for _, _, i in objects.instructions(objects.annotate(path)):
+                # Of several rows at one address the last one counts.
+                at = [r for r in rows if r[0] <= i["offset"]][-1]
+                if at[1] and not at[3]:
+                    last = i["lines"][-1]
+                    self.assertEqual((last["line"], last["column"]), at[1:3], hex(i["offset"]))
+                    compared += 1
+            self.assertGreater(compared, 50)
 
     def test_pocl(self):
         self.compare(objects.fixture("pocl-debug.so"), 100)

@@ -320,6 +320,21 @@ static size_t pack_bundle(uint8_t *out, size_t cap, unsigned version, unsigned m
 	return (size_t)(at - out);
 }
 
+static void assert_same_images(struct span plain, struct span compressed)
+{
+	struct inflated a = { 0 }, b = { 0 };
+
+	assert_int_equal(device_images(plain, "x", keep_image, &a, NULL, NULL), 0);
+	assert_int_equal(device_images(compressed, "x", keep_image, &b, NULL, NULL), 0);
+	assert_int_equal(a.count, b.count);
+	for (size_t i = 0; i < a.count; i++) {
+		assert_int_equal(a.bytes[i].size, b.bytes[i].size);
+		assert_memory_equal(a.bytes[i].data, b.bytes[i].data, a.bytes[i].size);
+		free(a.owned[i]);
+		free(b.owned[i]);
+	}
+}
+
 static void test_compressed_bundle(void **state)
 {
 	static uint8_t file[1 << 16];
@@ -337,6 +352,7 @@ static void test_compressed_bundle(void **state)
 					 0);
 			assert_int_equal(images, 2);
 			assert_int_equal(b.headers + b.images + b.padding, n);
+			assert_same_images(span_of(data, size), span_of(file, n));
 			/* Damage inside is told, or is in what images hold. */
 			file[n / 2] ^= 0xff;
 			file[n / 2 + 1] ^= 0xff;

@@ -93,6 +93,30 @@ class Zebin(unittest.TestCase):
             self.assertEqual([(n, l) for n, _, l, _ in c],
                              [("smooth", 28), ("window", 12), ("scaled", 5)])
 
+    def test_called(self):
+        """By hand, from `readelf -s`: helper() is called, and lies at 0x2f8 of the kernel's section."""
+        found = functions("calls-pvc.zebin")
+        helper, caller = found["helper"], found["caller"]
+        self.assertEqual((helper["kernel"], helper["is_kernel"]), ("caller", False))
+        self.assertEqual(helper["offset"] - caller["offset"], 0x2f8)
+        self.assertEqual((helper["size"], caller["size"]), (464, 1224))
+        for f, first, last in (helper, 3, 9), (caller, 11, 15):
+            for i in f["instructions"]:
+                self.assertEqual([n for n, _, _, _ in chain(i)], [f["name"]])
+                self.assertTrue(first <= i["lines"][0]["line"] <= last, i)
+        # What is the helper's is not the kernel's, too.
+        self.assertFalse({i["offset"] for i in helper["instructions"]} &
+                         {i["offset"] for i in caller["instructions"]})
+
+    def test_not_inlined(self):
+        """By hand: a place of product() or smooth() is in a function whose lines hold it, and called from one."""
+        bounds = {"scaled": (3, 6), "window": (8, 14), "product": (16, 23), "smooth": (25, 29)}
+        for name in "product", "smooth":
+            for i in functions("nested-pvc.zebin")[name]["instructions"]:
+                for function, _, line, _ in chain(i):
+                    first, last = bounds[function]
+                    self.assertTrue(first <= line <= last, (name, i))
+
     @unittest.skipUnless(IGA, "no iga64")
     def test_text(self):
         for name in NAMES:
