@@ -69,6 +69,47 @@ static bool is_same_line(const struct device_place *a, const struct device_place
 	return true;
 }
 
+/* "; waits for 110 load.ugm.d32x8t.a64, nested.cl:12" */
+static void add_awaited(struct strbuf *out, const struct annotated *k, size_t function,
+			size_t index)
+{
+	int64_t source = device_stall_source(k->object, function, index);
+	struct device_place p;
+
+	if (source < 0)
+		return;
+	device_place_get(k->object, function, (size_t)source, &p);
+	strbuf_printf(out, "; waits for %" PRIx64, p.offset - p.function->offset);
+	/* The operation, behind "(W&f0.0)". */
+	const char *text = p.text ? p.text : "";
+	text += *text == '(' ? strcspn(text, ")") + strspn(text + strcspn(text, ")"), ") ") : 0;
+	size_t size = strcspn(text, " ");
+	if (size)
+		strbuf_putc(out, ' ');
+	utf8_append_safe(out, text, size);
+	if (p.line_count) {
+		strbuf_puts(out, ", ");
+		annotate_place(out, &p.lines[p.line_count - 1]);
+	}
+}
+
+/* "[sbid 71%, send 20%; waits for ...]" */
+static void add_reasons(struct strbuf *out, const struct annotated *k, size_t function,
+			size_t index, const struct device_place *p, uint64_t end)
+{
+	struct strbuf text = { 0 };
+
+	hits_reasons(&text, k->hits, p->offset, end);
+	if (strcasestr(strbuf_text(&text), "sbid"))
+		add_awaited(&text, k, function, index);
+	if (text.len)
+		strbuf_printf(out, "  [%s]", strbuf_text(&text));
+	strbuf_release(&text);
+}
+
+/* Where what is behind the instructions begins: most texts are shorter. */
+#define TEXT_COLUMNS 44
+
 static void add_instruction(struct strbuf *out, const struct annotated *k, size_t function,
 			    size_t index, size_t count, const struct device_place *p)
 {
@@ -79,6 +120,7 @@ static void add_instruction(struct strbuf *out, const struct annotated *k, size_
 	annotate_share(out, k, samples);
 	strbuf_printf(out, "%s%6" PRIx64 ":  ", is_hot ? "> " : "  ",
 		      p->offset - p->function->offset);
+	size_t begin = out->len;
 	if (p->text)
 		utf8_append_safe(out, p->text, strlen(p->text));
 	else if (p->bytes.size)
@@ -86,28 +128,18 @@ static void add_instruction(struct strbuf *out, const struct annotated *k, size_
 			strbuf_printf(out, "%02x ", p->bytes.data[i]);
 	else
 		strbuf_printf(out, "(%" PRIu64 " bytes)", end - p->offset);
+	bool has_reasons = samples && k->show_stalls;
+	if (has_reasons || p->assembly)
+		for (size_t n = out->len - begin; n < TEXT_COLUMNS; n++)
+			strbuf_putc(out, ' ');
+	if (has_reasons)
+		add_reasons(out, k, function, index, p, end);
 	if (p->assembly) {
-		strbuf_puts(out, "    // ");
+		strbuf_puts(out, "  // ");
 		utf8_append_safe(out, p->assembly, strlen(p->assembly));
 	}
-	if (samples && k->show_stalls) {
-		size_t before = out->len;
-		strbuf_puts(out, "    [");
-		size_t empty = out->len;
-		hits_reasons(out, k->hits, p->offset, end);
-		int64_t source =
-			samples ? device_stall_source(k->object, function, index) : -ENOENT;
-		if (source >= 0) {
-			struct device_place s;
-			device_place_get(k->object, function, (size_t)source, &s);
-			strbuf_printf(out, "%swaits for %" PRIx64, out->len > empty ? "; " : "",
-				      s.offset - s.function->offset);
-		}
-		if (out->len > empty)
-			strbuf_putc(out, ']');
-		else if (!out->failed)
-			out->data[out->len = before] = '\0';
-	}
+	while (out->len && !out->failed && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
 	strbuf_putc(out, '\n');
 }
 
@@ -149,7 +181,7 @@ static int add_function(struct strbuf *out, const struct annotated *k, size_t fu
 	annotate_name(out, f->name, DEMANGLE_PARAMS);
 	strbuf_printf(out, " at 0x%" PRIx64 ", %" PRIu64 " bytes", f->offset, f->size);
 	add_facts(out, k, f);
-	strbuf_puts(out, "\n");
+	strbuf_puts(out, k->hits ? "\n     %   samples     offset  instruction\n" : "\n");
 	for (size_t i = 0; i < count; i++) {
 		struct device_place p;
 		if (!shown[i]) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/annotate_files.h"
 
+#include "analyze/device.h"
 #include "base/io.h"
 #include "base/vec.h"
 
@@ -109,10 +110,11 @@ static void find_file(const struct sources *s, const struct device_source *known
 	f->is_found = true;
 	if (s->folder >= 0 && find_below(s, f->path, f) == 0)
 		return;
+	f->is_of_capture = analysis_source_name(f->path) != f->path && s->program.size;
 	if (known->text.size)
 		f->text = known->text;
-	else if (strstr(f->path, "/tempfile_") && s->program.size)
-		f->text = s->program; /* POCL compiles from a copy that is gone when it is done */
+	else if (f->is_of_capture)
+		f->text = s->program;
 	else
 		f->is_found = find_same(known, f);
 }

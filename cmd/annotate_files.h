@@ -17,6 +17,7 @@ struct source_file {
 	char *owned;
 	enum device_source_match match;
 	bool is_found;
+	bool is_of_capture;
 	bool is_other; /* not found: what lies there is another */
 };
 

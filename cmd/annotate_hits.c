@@ -102,8 +102,8 @@ void annotate_name(struct strbuf *out, const char *name, unsigned flags)
 
 void annotate_place(struct strbuf *out, const struct device_line *line)
 {
-	const char *slash = strrchr(line->file, '/');
-	const char *base = slash ? slash + 1 : line->file;
+	const char *file = analysis_source_name(line->file), *slash = strrchr(file, '/');
+	const char *base = slash ? slash + 1 : file;
 	utf8_append_safe(out, base, strlen(base));
 	if (line->line)
 		strbuf_printf(out, ":%" PRIu32, line->line);

@@ -25,7 +25,7 @@ static void add_lines(struct json *j, const struct device_place *p)
 	for (size_t i = 0; i < p->line_count; i++) {
 		json_object(j);
 		json_pair(j, "function", p->lines[i].name);
-		json_pair(j, "file", p->lines[i].file);
+		json_pair(j, "file", analysis_source_name(p->lines[i].file));
 		json_count(j, "line", p->lines[i].line);
 		json_count(j, "column", p->lines[i].column);
 		json_object_end(j);

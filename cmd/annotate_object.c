@@ -56,7 +56,8 @@ static void show_place(struct strbuf *out, const struct device_place *p)
 		annotate_name(out, *p->lines[i].name ? p->lines[i].name : "[unknown]",
 			      DEMANGLE_PARAMS);
 		strbuf_puts(out, " at ");
-		utf8_append_safe(out, p->lines[i].file, strlen(p->lines[i].file));
+		const char *file = analysis_source_name(p->lines[i].file);
+		utf8_append_safe(out, file, strlen(file));
 		strbuf_printf(out, ":%" PRIu32 ":%" PRIu32 "\n", p->lines[i].line,
 			      p->lines[i].column);
 	}

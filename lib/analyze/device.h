@@ -47,3 +47,7 @@ DEFINE_CLEANUP_EMBEDDED(analysis_kernel_hits_release, struct analysis_kernel_hit
  */
 int analysis_kernel_source(struct analysis *a, const struct analysis_kernel_hits *h,
 			   struct span *ret, const char **ret_name);
+
+/* The file that a line's code is in, as people call it: POCL compiles from a file of its own that has
+ * another name each time, and is gone when it is done. */
+const char *analysis_source_name(const char *file);

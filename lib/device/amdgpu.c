@@ -129,7 +129,7 @@ static void amdgpu_prepare(struct device_object *o)
 static int amdgpu_list(struct device_object *o, size_t function)
 {
 	/* Instructions are 4, 8 or, since gfx10, 12 and more bytes. */
-	return linked_list(o, function, &(struct linked_how){ .step = 4 });
+	return linked_list(o, function, &(struct linked_how){ .step = 4, .target = target_amdgpu });
 }
 
 const struct device_ops device_amdgpu = {

@@ -165,6 +165,10 @@ static size_t iga_at(struct disassembler *d, struct span code, size_t at, char *
 	size_t length = d->kv_size(d->view, (int32_t)at);
 	if (length && !d->kv_syntax(d->view, (int32_t)at, text, size, IGA_FORMAT, NULL, NULL))
 		text[0] = '\0';
+	/* What was just said in words, in numbers. */
+	char *numbers = strstr(text, "// ex_desc:");
+	if (numbers)
+		*numbers = '\0';
 	return length;
 }
 

@@ -70,6 +70,8 @@ int linked_list(struct device_object *o, size_t function, const struct linked_ho
 		if (o->disassembler && !(o->flags & DEVICE_NO_TEXT))
 			length = disassembler_at(o->disassembler, f->code, at, row.offset, text,
 						 sizeof(text));
+		if (length)
+			how->target(o, function, row.offset, length, text, sizeof(text));
 		if (length && object_string(o, text, &row.text) < 0)
 			return -ENOMEM;
 		if (!length && how->length)

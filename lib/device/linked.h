@@ -2,13 +2,14 @@
 /* Listing of objects whose lines are DWARF at the addresses that their offsets are. Internal. */
 #pragma once
 
-#include "device/object.h"
+#include "device/target.h"
 
 struct linked_how {
 	/* Length of the instruction without disassembler; 0: not known. NULL: never is. */
 	size_t (*length)(struct span code, size_t at);
 	/* How far to go on where the length is not known. */
 	uint8_t step;
+	target_rewrite *target;
 	/* Make what the compiler wrote what people read: change @lines, return their number. */
 	size_t (*trim)(const struct device_object *o, const struct function *f,
 		       struct chain_line *lines, size_t count);

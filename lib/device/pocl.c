@@ -153,6 +153,7 @@ static int pocl_list(struct device_object *o, size_t function)
 		.length = is_arm ? arm_length : NULL,
 		.step = is_arm ? 4 : 1,
 		.trim = pocl_trim,
+		.target = is_arm ? target_arm : target_x86,
 	};
 	return linked_list(o, function, &how);
 }

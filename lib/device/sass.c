@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "device/nvdisasm.h"
+#include "device/target.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -131,21 +132,13 @@ static void write_target(const struct device_object *o, const struct pieces *p, 
 {
 	char *number = strrchr(text, ' ');
 	uint64_t at, to;
-	size_t own, other;
+	size_t own;
 
 	if (!number || strncmp(number, " 0x", 3) != 0 || !has_target(text) ||
 	    parse_u64(number + 3, 16, &at) < 0 || !find_offset(p, at, &hint, &to) ||
-	    object_function_at(o, from, &own) < 0 || object_function_at(o, to, &other) < 0)
+	    object_function_at(o, from, &own) < 0)
 		return;
-	const struct device_function *f = &o->functions.data[other].pub;
-	char *out = number + 1;
-	if (own == other)
-		snprintf(out, size - (size_t)(out - text), "0x%" PRIx64, to - f->offset);
-	else if (to == f->offset)
-		snprintf(out, size - (size_t)(out - text), "%s", f->name);
-	else
-		snprintf(out, size - (size_t)(out - text), "%s+0x%" PRIx64, f->name,
-			 to - f->offset);
+	target_write(o, own, to, number + 1, size - (size_t)(number + 1 - text));
 }
 
 /* A line is the address as a C comment, then the instruction and a semicolon. @text gets the latter with single

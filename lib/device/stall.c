@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources: NVIDIA, "Kernel Profiling Guide", warp stall reasons; Intel's xe EU stall sampling as in
- * oneAPI's "GPU Analysis" guides; AMD, rocprofiler-sdk's "Using PC sampling" and the CDNA3 ISA guide.
+ * Sources: NVIDIA, "Kernel Profiling Guide", warp stall reasons; Intel's meanings of the fields in
+ * drm/xe and of the names in Level Zero's metrics; AMD, rocprofiler-sdk's "Using PC sampling" and the CDNA3 ISA guide.
  */
 #include "device/stall.h"
 
@@ -35,32 +35,57 @@ static const struct {
 	{ "tex_throttle", "the queue for textures is full; use fewer, wider fetches" },
 	{ "imc_miss", "waits for a constant that is not cached; use the same constants in a warp" },
 	{ "drain", "waits for stores before the end; store less at the end, and coalesced" },
-	{ "dispatch_stall", "the dispatcher held it back, often for a register conflict" },
-	{ "sleeping", "sleeps, by its own instruction" },
-	{ "misc", "another reason of the hardware" },
-	/* Intel */
+	{ "dispatch_stall",
+	  "the dispatcher held it back, often for a conflict of registers; the compiler's matter" },
+	{ "sleeping", "sleeps, by its own nanosleep; wait for less, or otherwise" },
+	{ "misc", "another reason of the hardware, which does not say more" },
+	{ "warpgroup_arrive",
+	  "waits for the warps of its group before a matrix operation; balance them" },
+	{ "gmma", "waits for a matrix operation (wgmma); keep more of them in flight" },
+	/* NVIDIA, CUPTI's activity interface (CUpti_ActivityPCSamplingStallReason) */
+	{ "none", "issued: no stall" },
+	{ "exec_dependency",
+	  "waits for the result of an instruction before; give it independent work" },
+	{ "memory_dependency",
+	  "waits for memory; load earlier, reuse through shared memory, coalesce" },
+	{ "texture", "the texture unit is full; use fewer, wider fetches" },
+	{ "constant_memory_dependency",
+	  "waits for a constant that is not cached; use the same constants in a warp" },
+	{ "pipe_busy", "the arithmetic unit is full: it is well used, or use another one" },
+	{ "memory_throttle", "too much memory traffic is under way; use fewer, wider accesses" },
+	/* Intel, as the driver's fields are called, then as Level Zero calls them before "Stall" */
 	{ "active", "issued: no stall" },
-	{ "control", "waits for a branch or another control instruction; branch less" },
-	{ "pipestall", "the pipeline is full, or sends wait for each other; spread the accesses" },
-	{ "send", "waits for the memory unit to take a message; send fewer, wider ones" },
+	{ "control", "waits for the branch unit; branch less" },
+	{ "pipestall",
+	  "was chosen, and the arithmetic pipe could not take it, often for a conflict of register "
+	  "banks; mix kinds of instructions" },
+	{ "send", "waits for the unit that sends messages to memory; send fewer, wider ones" },
 	{ "dist_acc",
 	  "waits for the result of an instruction just before; give it independent work" },
 	{ "sbid",
-	  "waits for a message's answer (memory, sampler); load earlier, use caches or SLM" },
+	  "waits for the answer to a message (memory, sampler); load earlier, use caches or SLM" },
 	{ "sync", "waits at a barrier or fence; balance the threads, use fewer" },
 	{ "inst_fetch", "waits for code to be fetched; shorten or unroll less" },
-	{ "other", "another reason of the hardware" },
-	{ "tdr", "the thread was held for dispatch or debugging" },
+	{ "other", "another reason of the hardware, which does not say more" },
+	{ "tdr", "waits for an earlier pixel of the same place; kernels that compute do not" },
+	{ "pipe",
+	  "was chosen, and the arithmetic pipe could not take it, often for a conflict of register "
+	  "banks; mix kinds of instructions" },
+	{ "dist", "waits for the result of an instruction just before; give it independent work" },
+	{ "instrfetch", "waits for code to be fetched; shorten or unroll less" },
+	{ "psdep", "waits for an earlier pixel of the same place; kernels that compute do not" },
 	/* AMD */
 	{ "no_instruction_available", "waits for code to be fetched; shorten or unroll less" },
-	{ "alu_dependency", "waits for the result of an instruction just before" },
+	{ "alu_dependency",
+	  "waits for the result of an instruction just before; give it independent work" },
 	{ "waitcnt", "waits for memory (s_waitcnt); load earlier, use LDS, coalesce" },
-	{ "internal_instruction", "an instruction that the hardware carries out itself" },
+	{ "internal_instruction",
+	  "an instruction that the hardware carries out itself; the compiler's matter" },
 	{ "barrier_wait", "waits at a barrier for other waves; balance them, use fewer barriers" },
 	{ "arbiter_not_win", "could issue, another wave was chosen: the unit is well used" },
 	{ "arbiter_win_ex_stall", "was chosen, and the unit was full; use another one" },
-	{ "other_wait", "another reason of the hardware" },
-	{ "sleep_wait", "sleeps, by its own instruction" },
+	{ "other_wait", "another reason of the hardware, which does not say more" },
+	{ "sleep_wait", "sleeps, by its own s_sleep; wait for less, or otherwise" },
 };
 
 static const char *const prefixes[] = {
@@ -74,7 +99,8 @@ static const char *const prefixes[] = {
 
 const char *device_stall_meaning(const char *reason)
 {
-	static const char suffix[] = "_not_issued";
+	/* Of NVIDIA's; of Level Zero's; of its metrics. */
+	static const char *const suffixes[] = { "[Events]", "_not_issued", "Stall" };
 
 	if (!strncasecmp(reason, "issued", 6))
 		return "issued: no stall";
@@ -86,8 +112,12 @@ const char *device_stall_meaning(const char *reason)
 		}
 	}
 	size_t size = strlen(reason);
-	if (size >= sizeof(suffix) && !strcasecmp(reason + size - (sizeof(suffix) - 1), suffix))
-		size -= sizeof(suffix) - 1;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t own = strlen(suffixes[i]);
+		/* Not of "pipestall", which is a name of its own. */
+		if (size > own && !strncmp(reason + size - own, suffixes[i], own))
+			size -= own;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		if (strlen(meanings[i].reason) == size &&
 		    !strncasecmp(meanings[i].reason, reason, size))

@@ -410,6 +410,7 @@ static int zebin_list(struct device_object *o, size_t function)
 				   .length = zebin_length,
 				   .step = 8,
 				   .debug_bytes = zebin_debug,
+				   .target = target_iga,
 				   .deduces_inlined = true,
 			   });
 }

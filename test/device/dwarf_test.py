@@ -24,7 +24,9 @@ def symbolize(path, offsets):
         chain = []
         for name, place in zip(lines[::2], lines[1::2]):
             file, line, _ = place.rsplit(":", 2)
-            chain.insert(0, (name, os.path.basename(file), int(line)))
+            # POCL compiles from a copy with a name of no use to anyone.
+            file = re.sub(r"^tempfile_\w+\.cl$", "program.cl", os.path.basename(file))
+            chain.insert(0, (name, file, int(line)))
         yield chain
 
 

@@ -482,6 +482,70 @@ static void test_stalls(void **state)
 		"ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_WAITCNT"));
 	assert_non_null(device_stall_meaning("sbid"));
 	assert_non_null(device_stall_meaning("stall:waitcnt"));
+	/* All that the vendors' interfaces have: CUPTI 13's strings, CUPTI's activity records, drm/xe's fields, Level
+	 * Zero's metrics, rocprofiler-sdk's enumeration. */
+	static const char *const all[] = {
+		"barrier",
+		"branch_resolving",
+		"dispatch_stall",
+		"drain",
+		"imc_miss",
+		"lg_throttle",
+		"long_scoreboard",
+		"math_pipe_throttle",
+		"membar",
+		"mio_throttle",
+		"misc",
+		"no_instructions",
+		"not_selected",
+		"selected",
+		"short_scoreboard",
+		"sleeping",
+		"tex_throttle",
+		"wait",
+		"warpgroup_arrive",
+		"gmma",
+		"inst_fetch",
+		"exec_dependency",
+		"memory_dependency",
+		"texture",
+		"sync",
+		"constant_memory_dependency",
+		"pipe_busy",
+		"memory_throttle",
+		"other",
+		"active",
+		"control",
+		"pipestall",
+		"send",
+		"dist_acc",
+		"sbid",
+		"tdr",
+		"Active",
+		"PSDepStall",
+		"ControlStall",
+		"PipeStall[Events]",
+		"SendStall",
+		"DistStall",
+		"SbidStall",
+		"SyncStall",
+		"InstrFetchStall",
+		"OtherStall",
+		"NO_INSTRUCTION_AVAILABLE",
+		"ALU_DEPENDENCY",
+		"WAITCNT",
+		"INTERNAL_INSTRUCTION",
+		"BARRIER_WAIT",
+		"ARBITER_NOT_WIN",
+		"ARBITER_WIN_EX_STALL",
+		"OTHER_WAIT",
+		"SLEEP_WAIT",
+		"issued:VALU",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (!device_stall_meaning(all[i]))
+			fail_msg("%s has no meaning", all[i]);
+	}
 	assert_null(device_stall_meaning("made_up"));
 	assert_null(device_stall_meaning(""));
 }

@@ -7,7 +7,8 @@ import objects
 
 OBJDUMP = objects.need("llvm-objdump-15", "llvm-objdump-14", "llvm-objdump")
 ROW = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*?)\s*(?:(?://|#).*)?$")
-AMD_ROW = re.compile(r"^\s+(\S.*?)\s*// ([0-9A-F]+):")
+AMD_ROW = re.compile(r"^\s+(\S.*?)\s*// ([0-9A-F]+):.*?((?:<.*>)?)$")
+TARGET = re.compile(r"<(.*?)(?:\+(0x[0-9a-f]+))?>")
 
 
 def words(text):
@@ -22,7 +23,7 @@ def disassemble(path, *options):
     for line in out.split("\n"):
         m = AMD_ROW.match(line)
         if m:
-            rows[int(m[2], 16)] = words(m[1])
+            rows[int(m[2], 16)] = words(m[1]) + m[3]
             continue
         m = ROW.match(line)
         if m and not line.endswith(">:"):
@@ -33,16 +34,24 @@ def disassemble(path, *options):
 class Text(unittest.TestCase):
     def compare(self, path, *options):
         theirs = disassemble(path, *options)
-        count = 0
+        count = branches = 0
         for o, f, i in objects.instructions(objects.annotate(path)):
             want = theirs[i["offset"]]
             self.assertIn("text", i, hex(i["offset"]))
             ours = words(i["text"])
-            # Branches are written as what is stored by one, as the target by the other.
-            if "<" in want or "rip" in want or re.match(r"s_cbranch|s_branch|j|call", want):
+            # Branches: "jne 0x1bd0 <kernel+0x9c0>", or "s_branch 1<kernel+0x16c>".
+            target = TARGET.search(want)
+            if target and re.match(r"s_cbranch|s_branch|j|call", want):
+                where = target[2] or "0x0"
+                self.assertEqual(ours.split()[0], want.split()[0])
+                self.assertIn(ours.split()[-1], (where, f["name"] + "+" + where, target[1]))
+                branches += 1
+                continue
+            if "rip" in want or "<" in want:
                 ours, want = ours.split()[0], want.split()[0]
             self.assertEqual(ours, want, hex(i["offset"]))
             count += 1
+        self.assertGreater(branches, 0)
         return count
 
     def test_amd(self):

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: stalls OUT KIND OBJECT KERNEL [OFFSET REASON COUNT]...
+ * A capture of one launch of KERNEL, whose code OBJECT is, with these device samples: offsets count from the
+ * kernel's start. KIND: zebin, cubin, amdgpu.
+ */
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/parse.h"
+#include "capture/writer.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(int rc, const char *what)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(-rc));
+	exit(1);
+}
+
+static uint32_t string(struct capture_writer *w, const char *text)
+{
+	uint32_t id;
+	check(capture_writer_string(w, text, &id), text);
+	return id;
+}
+
+#define PUT(w, record_type, member, ...)                                             \
+	check(capture_writer_put(w, &(struct record){ .type = RECORD_##record_type,  \
+						      .member = { .__VA_ARGS__ } }), \
+	      #record_type)
+
+static uint32_t kind_of(const char *name)
+{
+	return !strcmp(name, "zebin")   ? CODE_OBJECT_ZEBIN
+	       : !strcmp(name, "cubin") ? CODE_OBJECT_CUBIN
+					: CODE_OBJECT_AMDGPU;
+}
+
+static uint64_t number(const char *text)
+{
+	uint64_t value;
+	check(parse_u64(text, 10, &value), text);
+	return value;
+}
+
+static void write_samples(struct capture_writer *w, char **args)
+{
+	for (; args[0] && args[1] && args[2]; args += 3)
+		PUT(w, PC_SAMPLE, pc_sample, time_ns = 1500, .device = 1, .kernel = 1,
+		    .offset = number(args[0]), .reason = string(w, args[1]),
+		    .count = number(args[2]), .correlation = 1);
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	CLEANUP_FREE char *data = NULL;
+	struct err err = { "" };
+	size_t size;
+
+	if (argc < 5)
+		return 2;
+	CLEANUP_CLOSE int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	check(fd, argv[1]);
+	check(io_read_file(argv[3], 64u << 20, &data, &size), argv[3]);
+	check(capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, &err),
+	      err.text);
+	PUT(w, HEADER, header, time_ns = 1000, .frequency = 1000);
+	PUT(w, PROCESS, process, id = 1, .pid = 10, .ns_pid = 10, .comm = string(w, "toy"));
+	PUT(w, THREAD, thread, id = 1, .process = 1, .tid = 10, .name = string(w, "toy"));
+	PUT(w, DEVICE, device, id = 1, .name = string(w, "toy device"));
+	struct record_code_object object = {
+		.id = 5, .kind = kind_of(argv[2]), .process = 1, .name = string(w, "module")
+	};
+	check(capture_writer_code_object(w, &object, data, size), "code object");
+	PUT(w, KERNEL, kernel, id = 1, .process = 1, .code_object = 5, .name = string(w, argv[4]));
+	PUT(w, LAUNCH, launch, time_ns = 1100, .thread = 1, .kind = LAUNCH_KERNEL, .kernel = 1,
+	    .correlation = 1);
+	PUT(w, DISPATCH, dispatch, correlation = 1, .device = 1, .start_ns = 1200, .end_ns = 2000,
+	    .kind = LAUNCH_KERNEL);
+	write_samples(w, argv + 5);
+	PUT(w, END, end, time_ns = 3000);
+	check(capture_writer_flush(w), argv[1]);
+	return 0;
+}
