@@ -171,6 +171,7 @@ enum target_flag {
 	TARGET_STARTING =
 		1 << 1, /* still the recorder's own code: nothing counts before its exec */
 	TARGET_LAUNCHES = 1 << 2, /* it, or who started it, uses an accelerator's runtime */
+	TARGET_TOLD = 1 << 3,     /* a library of ours inside it tells of its launches */
 };
 
 /* Whose waits are recorded. */

@@ -211,13 +211,31 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	return stack_finish(slot, stack);
 }
 
+/* Whether a library of ours inside the target says what this site would; takes note of one. */
+static __always_inline bool is_passed_over(const struct probe_program *program)
+{
+	u32 pid = current_ids() >> 32;
+	u32 *flags;
+
+	if (!(program->flags & (PROBE_PROGRAM_TELLS | PROBE_PROGRAM_UNLESS_TOLD)))
+		return false;
+	flags = bpf_map_lookup_elem(&targets, &pid);
+	if (!flags)
+		return true;
+	if (program->flags & PROBE_PROGRAM_UNLESS_TOLD)
+		return *flags & TARGET_TOLD;
+	if (!(*flags & TARGET_TOLD))
+		*flags |= TARGET_TOLD;
+	return false;
+}
+
 SEC("uprobe")
 int on_probe(struct pt_regs *ctx)
 {
 	if (!is_launching_target(current_ids() >> 32))
 		return 0;
 	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
-	if (!program)
+	if (!program || is_passed_over(program))
 		return 0;
 	struct slot *slot = slot_claim();
 	if (!slot) {

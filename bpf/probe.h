@@ -18,6 +18,8 @@
 
 enum probe_program_flag {
 	PROBE_PROGRAM_STACK = 1 << 0,
+	PROBE_PROGRAM_TELLS = 1 << 1,       /* as PROBE_TELLS */
+	PROBE_PROGRAM_UNLESS_TOLD = 1 << 2, /* as PROBE_UNLESS_TOLD */
 };
 
 enum probe_read_from {

@@ -80,7 +80,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!flags)
 		return 0;
-	*flags &= ~TARGET_STARTING;
+	*flags &= ~(TARGET_STARTING | TARGET_TOLD);
 	/* Whatever was mapped is not any more. */
 	bpf_map_delete_elem(&unwind_processes, &pid);
 	bpf_map_delete_elem(&python_processes, &pid);

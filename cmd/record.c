@@ -36,6 +36,7 @@ enum {
 	OPT_DURATION = 256,
 	OPT_MAX_SIZE,
 	OPT_NO_CHILDREN,
+	OPT_NO_INJECT,
 	OPT_CALL_GRAPH,
 	OPT_MAX_STACK,
 	OPT_LINES,
@@ -62,6 +63,7 @@ static const struct argp_option options[] = {
 	{ "no-off-cpu", OPT_NO_OFF_CPU, NULL, 0, "Do not record what threads wait for", 0 },
 	{ "mmap-pages", 'm', "SIZE", 0,
 	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
+	{ "no-inject", OPT_NO_INJECT, NULL, 0, "Let no library of ours into the command", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0, "Leave out what the processes start", 0 },
 	{ "no-inherit", 'i', NULL, OPTION_ALIAS, NULL, 0 },
 	{ "duration", OPT_DURATION, "TIME", 0, "End after TIME (10, 1.5s, 200ms, 5m)", 0 },
@@ -167,6 +169,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i':
 	case OPT_NO_CHILDREN:
 		s->no_children = true;
+		return 0;
+	case OPT_NO_INJECT:
+		s->no_inject = true;
 		return 0;
 	case OPT_DURATION:
 		if (parse_duration(arg, &s->duration_ns) < 0 || !s->duration_ns)

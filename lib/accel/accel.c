@@ -98,6 +98,14 @@ const char *accel_library(size_t number)
 	return NULL;
 }
 
+const struct accel_door *accel_door(size_t number)
+{
+	for (size_t i = 0; i < RUNTIME_COUNT; i++)
+		if (runtimes[i]->door.variable && number-- == 0)
+			return &runtimes[i]->door;
+	return NULL;
+}
+
 int accel_start(struct accel *a, struct err *err)
 {
 	int rc = 0;

@@ -65,12 +65,19 @@ struct accel_event {
 	size_t text_size;
 };
 
+/* How a runtime lets a library of ours into a process that it starts in: by a variable of the
+ * environment that holds the library's path. */
+struct accel_door {
+	const char *variable, *library;
+};
+
 struct accel_ops {
 	const char *name;               /* as in DEVICE records: "opencl" */
 	const struct probe_site *sites; /* up to one without a library */
 	/* Sonames of the libraries, up to a NULL: what the system has of them is probed before a
 	 * command starts, so that its first calls are seen. */
 	const char *const *libraries;
+	struct accel_door door; /* NULLs: it has none */
 
 	int (*probe)(struct err *why);
 	int (*open)(void **ret, const struct accel_host *host, struct err *err);
@@ -97,6 +104,9 @@ const struct probe_site *accel_site(const struct accel *a, size_t number);
 
 /* The sonames that runtimes name, by a number from 0; NULL behind the last. */
 const char *accel_library(size_t number);
+
+/* The doors of the runtimes that have one, by a number from 0; NULL behind the last. */
+const struct accel_door *accel_door(size_t number);
 
 int accel_start(struct accel *a, struct err *err);
 int accel_event(struct accel *a, const struct accel_event *event);

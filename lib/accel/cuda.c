@@ -3,6 +3,7 @@
 
 #include "accel/info.h"
 #include "accel/runtimes.h"
+#include "inject/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,8 @@ static void process_free(struct cuda_process *p)
 	hash_release(&p->queue_index);
 	hash_release(&p->contexts);
 	hash_release(&p->thread_index);
+	hash_release(&p->names);
+	free(p->told);
 	vec_release(&p->functions);
 	vec_release(&p->queues);
 	vec_release(&p->threads);
@@ -121,10 +124,10 @@ static int device_record(struct cuda *c, uint32_t device, uint32_t *ret)
 	return rc;
 }
 
-int cuda_queue(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
-	       uint64_t stream, struct cuda_queue *ret)
+int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t stream,
+	       struct cuda_queue *ret)
 {
-	uint64_t key = hash_u64(stream) ^ thread->device;
+	uint64_t key = hash_u64(stream) ^ device;
 	uint64_t *known = hash_get(&p->queue_index, key);
 	struct record record = { .type = RECORD_QUEUE };
 	struct cuda_queue queue;
@@ -138,7 +141,7 @@ int cuda_queue(struct cuda *c, struct cuda_process *p, const struct cuda_thread 
 		*ret = p->queues.data[*known];
 		return 0;
 	}
-	rc = device_record(c, thread->device, &queue.device);
+	rc = device_record(c, device, &queue.device);
 	if (rc < 0)
 		return rc;
 	queue.record = c->host.number(c->host.data);
@@ -232,6 +235,10 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 		return context_set(p, e);
 	case SITE_DEVICE_NAME:
 		return device_named(c, e);
+	case SITE_TOLD_LAUNCH:
+		return cuda_told_launch(c, p, e);
+	case SITE_TOLD_BATCH:
+		return cuda_told_batch(c, p, e);
 	case SITE_SYNC:
 		return cuda_waiting(c, p, e);
 	case SITE_SYNC_END:
@@ -267,15 +274,17 @@ static int cuda_describe(void *runtime)
 	char text[256];
 	int rc = 0;
 
-	if (c->stats.launches) {
+	if (c->stats.untimed) {
 		snprintf(text, sizeof(text),
 			 "%" PRIu64 " CUDA launches were seen from outside the process, which does "
 			 "not tell when the device works on them",
-			 c->stats.launches);
+			 c->stats.untimed);
 		rc = accel_info(w, "missing.device-time", text);
 	}
 	rc = rc ? rc : accel_info_number(w, "cuda.launches", c->stats.launches);
 	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
+	rc = rc ? rc : accel_info_number(w, "cuda.launched-before", c->stats.before);
+	rc = rc ? rc : accel_info_number(w, "cuda.dropped", c->stats.dropped);
 	return rc ? rc : accel_info_number(w, "cuda.unnamed-kernels", c->stats.unnamed);
 }
 
@@ -283,6 +292,7 @@ const struct accel_ops cuda_ops = {
 	.name = "cuda",
 	.sites = cuda_sites,
 	.libraries = cuda_libraries,
+	.door = { "CUDA_INJECTION64_PATH", INJECT_CUDA_FILE },
 	.open = cuda_open,
 	.event = cuda_event,
 	.exited = cuda_exited,

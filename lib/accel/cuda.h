@@ -6,10 +6,10 @@
  *	cuda_sites.c	what is watched
  *	cuda_kernel.c	modules, libraries and functions, and what they are called
  *	cuda_launch.c	work as the host asks for it, and its waits
+ *	cuda_told.c	what the library inside a target tells: launches, and when the device worked
  *
- * Nothing of this is in the target: calls are seen from outside, so that there are launches, copies
- * and waits with their stacks, and no times of the device. Handles are what the API gives out:
- * addresses in the target.
+ * Without that library calls are seen from outside: launches, copies and waits with their stacks, and
+ * no times of the device. Handles are what the API gives out: addresses in the target.
  */
 #pragma once
 
@@ -27,6 +27,10 @@
 /* A cubin larger than this is not kept: the largest of NVIDIA's own libraries is some 100 MB, and
  * it has no source to show. */
 #define CUDA_IMAGE_MAX (16u << 20)
+/* Launches whose work may still be told: what can be in flight, many times. A power of two. */
+#define CUDA_TOLD_MAX (1u << 17)
+/* Names that a target may give. */
+#define CUDA_NAMES_MAX (1u << 17)
 
 /* Words of a probe_site's id. */
 enum cuda_site {
@@ -49,6 +53,8 @@ enum cuda_site {
 	SITE_RUNTIME_GRAPH,
 	SITE_RUNTIME_REGISTER,
 	SITE_RUNTIME_KERNEL,
+	SITE_TOLD_LAUNCH,
+	SITE_TOLD_BATCH,
 	/* From here on SITE_TRANSFERS + enum cuda_transfer_kind. */
 	SITE_TRANSFERS = 64,
 	/* The stream 0 of this variant is the calling thread's own. */
@@ -86,6 +92,7 @@ enum cuda_nesting {
 
 struct cuda_thread {
 	uint32_t device; /* ordinal + 1, of its current context; 0: not known */
+	uint64_t launch; /* correlation of its last one that was seen from outside */
 	bool is_waiting; /* @pending is a launch that no call of the driver followed yet */
 	struct accel_event pending; /* its stack and text are gone */
 };
@@ -97,8 +104,18 @@ struct cuda_wait {
 	uint32_t name, device, queue;
 };
 
+/* A launch that was told, by what the target calls it. */
+struct cuda_told {
+	uint64_t correlation; /* ours; 0: none */
+	uint32_t target;      /* its number there */
+	uint32_t kernel;      /* record; 0: none, or one without a name */
+};
+
 struct cuda_process {
 	uint32_t process, pid;
+	bool is_told;
+	struct cuda_told *told; /* CUDA_TOLD_MAX of them, by number; NULL until there is one */
+	struct hash names;      /* the target's number of a name -> string */
 	enum cuda_nesting nesting;
 	struct hash function_index; /* handle, or the host's stub -> functions */
 	VEC(struct cuda_function) functions;
@@ -117,6 +134,9 @@ struct cuda_stats {
 	uint64_t launches; /* all kinds */
 	uint64_t unnamed;  /* kernels whose name was not seen */
 	uint64_t graphs;   /* launches of whole graphs */
+	uint64_t untimed;  /* seen from outside only */
+	uint64_t before;   /* work whose launch was not seen */
+	uint64_t dropped;  /* work whose times were lost in the target */
 };
 
 struct cuda {
@@ -130,9 +150,9 @@ struct cuda {
 
 /* cuda.c */
 int cuda_thread(struct cuda_process *p, uint32_t tid, struct cuda_thread **ret);
-/* The queue of a stream that the thread uses; makes its records when it is new. */
-int cuda_queue(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
-	       uint64_t stream, struct cuda_queue *ret);
+/* The queue of a stream on a device, an ordinal + 1; makes its records when it is new. */
+int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t stream,
+	       struct cuda_queue *ret);
 
 /* cuda_kernel.c */
 int cuda_module_loaded(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
@@ -142,6 +162,9 @@ int cuda_function_told(struct cuda *c, struct cuda_process *p, const struct acce
 /* @alias is another handle of what @handle is. */
 int cuda_function_alias(struct cuda *c, struct cuda_process *p, uint64_t alias, uint64_t handle);
 int cuda_module_alias(struct cuda_process *p, uint64_t alias, uint64_t handle);
+/* One of which nothing but the name is known. */
+int cuda_function_named(struct cuda *c, struct cuda_process *p, uint32_t name,
+			struct cuda_function *ret);
 int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
 		  struct cuda_function *ret);
 
@@ -149,5 +172,12 @@ int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
 int cuda_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 /* By the runtime's library: only where the driver's calls are not seen. */
 int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+/* The LAUNCH record of a hit, with a correlation of ours: 0 or a negative errno. */
+int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *thread,
+		    const struct accel_event *e);
 int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+
+/* cuda_told.c */
+int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);

@@ -7,8 +7,6 @@
  */
 #include "accel/cuda.h"
 
-#include "accel/info.h"
-
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -76,6 +74,13 @@ static int add_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
 	if (rc == 0 && ret)
 		*ret = function;
 	return rc;
+}
+
+int cuda_function_named(struct cuda *c, struct cuda_process *p, uint32_t name,
+			struct cuda_function *ret)
+{
+	/* Its handle is not known; no function has its name's number for one. */
+	return add_function(c, p, name, 0, name, ret);
 }
 
 int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,

@@ -2,6 +2,8 @@
 /* Work as the host asks for it, and its waits: LAUNCH and SYNC records. */
 #include "accel/cuda.h"
 
+#include "inject/message.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -43,6 +45,9 @@ static void set_kernel_launch(const struct accel_event *e, struct record_launch 
 		sizes[5] = (uint32_t)v[4];
 		*stream = v[5];
 		break;
+	case SITE_TOLD_LAUNCH:
+		memcpy(sizes, &v[2], sizeof(sizes));
+		break;
 	default: /* CUlaunchConfig and cudaLaunchConfig_t: six sizes, shared memory, the stream;
 		    the runtime's has the stream where the driver's has it */
 		memcpy(sizes, &v[1], sizeof(sizes));
@@ -50,6 +55,19 @@ static void set_kernel_launch(const struct accel_event *e, struct record_launch 
 		break;
 	}
 	set_sizes(launch, sizes);
+}
+
+/* Work that is no kernel, of which only the kind is told at first: the name comes with its times. */
+static int describe_told(struct cuda *c, const struct accel_event *e, struct record_launch *launch)
+{
+	uint32_t kind = (uint32_t)(e->value[0] >> 32);
+
+	launch->kind = kind == INJECT_LAUNCH_FILL ? LAUNCH_FILL : LAUNCH_COPY;
+	if (kind != INJECT_LAUNCH_GRAPH)
+		return 0;
+	launch->kind = LAUNCH_GRAPH;
+	c->stats.graphs++;
+	return capture_writer_string(c->host.writer, "CUDA graph", &launch->name);
 }
 
 /* What the call says beside its thread and stack. */
@@ -75,15 +93,17 @@ static int describe_launch(struct cuda *c, struct cuda_process *p, const struct 
 		c->stats.graphs++;
 		return capture_writer_string(c->host.writer, "CUDA graph", &launch->name);
 	}
+	if (site == SITE_TOLD_LAUNCH && e->value[0] >> 32 != INJECT_LAUNCH_KERNEL)
+		return describe_told(c, e, launch);
 	launch->kind = LAUNCH_KERNEL;
 	set_kernel_launch(e, launch, stream);
-	rc = cuda_function(c, p, e->value[0], &function);
+	rc = cuda_function(c, p, e->value[site == SITE_TOLD_LAUNCH ? 1 : 0], &function);
 	launch->kernel = function.record;
 	return rc;
 }
 
-static int put_launch(struct cuda *c, struct cuda_process *p, const struct cuda_thread *thread,
-		      const struct accel_event *e)
+int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *thread,
+		    const struct accel_event *e)
 {
 	struct record record = {
 		.type = RECORD_LAUNCH,
@@ -93,18 +113,21 @@ static int put_launch(struct cuda *c, struct cuda_process *p, const struct cuda_
 			.stack = e->stack,
 		},
 	};
-	struct cuda_queue queue;
+	struct cuda_queue queue = { 0 };
 	uint64_t stream = 0;
 	int rc;
 
 	rc = describe_launch(c, p, e, &record.launch, &stream);
-	if (rc == 0)
-		rc = cuda_queue(c, p, thread, stream_of(e, stream), &queue);
+	/* Told ones have the queue of the work that follows: a stream has another name there. */
+	if (rc == 0 && (e->site->id & SITE_MASK) != SITE_TOLD_LAUNCH)
+		rc = cuda_queue(c, p, thread->device, stream_of(e, stream), &queue);
 	if (rc < 0)
 		return rc;
 	record.launch.queue = queue.record;
 	record.launch.correlation = c->host.correlation(c->host.data);
+	thread->launch = record.launch.correlation;
 	c->stats.launches++;
+	c->stats.untimed += !p->is_told;
 	return capture_writer_put(c->host.writer, &record);
 }
 
@@ -115,12 +138,15 @@ int cuda_launched(struct cuda *c, struct cuda_process *p, const struct accel_eve
 
 	if (rc < 0)
 		return rc;
+	/* One that was on its way before the kernel knew. */
+	if (p->is_told)
+		return 0;
 	/* What the runtime's library was asked for, and hands on. */
 	if (thread->is_waiting) {
 		thread->is_waiting = false;
 		p->nesting = NESTING_YES;
 	}
-	return put_launch(c, p, thread, e);
+	return cuda_put_launch(c, p, thread, e);
 }
 
 int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
@@ -128,7 +154,7 @@ int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct a
 	struct cuda_thread *thread;
 	int rc;
 
-	if (p->nesting == NESTING_YES)
+	if (p->is_told || p->nesting == NESTING_YES)
 		return 0;
 	rc = cuda_thread(p, e->tid, &thread);
 	if (rc < 0)
@@ -144,9 +170,9 @@ int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct a
 	p->nesting = NESTING_NO;
 	if (thread->is_waiting) {
 		thread->is_waiting = false;
-		rc = put_launch(c, p, thread, &thread->pending);
+		rc = cuda_put_launch(c, p, thread, &thread->pending);
 	}
-	return rc < 0 ? rc : put_launch(c, p, thread, e);
+	return rc < 0 ? rc : cuda_put_launch(c, p, thread, e);
 }
 
 static struct cuda_wait *find_wait(struct cuda_process *p, uint32_t tid)
@@ -174,7 +200,7 @@ int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_even
 	if (rc < 0)
 		return rc;
 	if (site_value_count(e->site) && strncmp(e->site->symbol, "cuStream", 8) == 0) {
-		rc = cuda_queue(c, p, thread, stream_of(e, e->value[0]), &queue);
+		rc = cuda_queue(c, p, thread->device, stream_of(e, e->value[0]), &queue);
 		if (rc < 0)
 			return rc;
 		wait.queue = queue.record;

@@ -7,6 +7,8 @@
  */
 #include "accel/cuda.h"
 
+#include "inject/message.h"
+
 #define DRIVER  "libcuda"
 #define RUNTIME "libcudart"
 
@@ -97,19 +99,26 @@ const struct cuda_transfer *cuda_transfer(const struct probe_site *site)
 		}                                                       \
 	}
 #define CALL(number, function, ...) SITE(DRIVER, number, function, PROBE_STACK, __VA_ARGS__)
+#define WORK(number, function, ...) \
+	SITE(DRIVER, number, function, PROBE_STACK | PROBE_UNLESS_TOLD, __VA_ARGS__)
 /* A call and its variant for per-thread default streams. */
 #define CALLS(number, function, suffix, ...) \
 	CALL(number, function, __VA_ARGS__), \
 		CALL((number) | SITE_PER_THREAD, function suffix, __VA_ARGS__)
+#define WORKS(number, function, suffix, ...) \
+	WORK(number, function, __VA_ARGS__), \
+		WORK((number) | SITE_PER_THREAD, function suffix, __VA_ARGS__)
 #define TRANSFER(number, function, amount) \
-	CALLS(SITE_TRANSFERS + (number), function, "_ptds", ARG(amount))
+	WORKS(SITE_TRANSFERS + (number), function, "_ptds", ARG(amount))
 #define TRANSFER_STREAM(number, function, amount, stream) \
-	CALLS(SITE_TRANSFERS + (number), function, "_ptsz", ARG(amount), ARG(stream))
+	WORKS(SITE_TRANSFERS + (number), function, "_ptsz", ARG(amount), ARG(stream))
 /* A wait: its beginning with the stack, its end when it returns. */
 #define WAIT(function, suffix, ...)                                               \
 	CALLS(SITE_SYNC, function, suffix, __VA_ARGS__),                          \
 		SITE(DRIVER, SITE_SYNC_END, function, PROBE_AT_RETURN, RETURN32), \
 		SITE(DRIVER, SITE_SYNC_END, function suffix, PROBE_AT_RETURN, RETURN32)
+
+#define FROM_RUNTIME (PROBE_STACK | PROBE_UNLESS_TOLD)
 
 #define RESULT(number, function, ...)                            \
 	.library = DRIVER, .symbol = (function), .id = (number), \
@@ -155,13 +164,13 @@ const struct cuda_transfer *cuda_transfer(const struct probe_site *site)
 
 const struct probe_site cuda_sites[] = {
 	/* function, grid, block, stream */
-	CALLS(SITE_LAUNCH, "cuLaunchKernel", "_ptsz", ARG(0), ARG32(1), ARG32(2), ARG32(3),
+	WORKS(SITE_LAUNCH, "cuLaunchKernel", "_ptsz", ARG(0), ARG32(1), ARG32(2), ARG32(3),
 	      ARG32(4), ARG32(5), ARG32(6), ARG(8)),
-	CALLS(SITE_LAUNCH, "cuLaunchCooperativeKernel", "_ptsz", ARG(0), ARG32(1), ARG32(2),
+	WORKS(SITE_LAUNCH, "cuLaunchCooperativeKernel", "_ptsz", ARG(0), ARG32(1), ARG32(2),
 	      ARG32(3), ARG32(4), ARG32(5), ARG32(6), ARG(8)),
-	CALLS(SITE_LAUNCH_CONFIG, "cuLaunchKernelEx", "_ptsz", ARG(1), CONFIG(0)),
+	WORKS(SITE_LAUNCH_CONFIG, "cuLaunchKernelEx", "_ptsz", ARG(1), CONFIG(0)),
 	/* executable graph, stream */
-	CALLS(SITE_GRAPH, "cuGraphLaunch", "_ptsz", ARG(0), ARG(1)),
+	WORKS(SITE_GRAPH, "cuGraphLaunch", "_ptsz", ARG(0), ARG(1)),
 
 	TRANSFER(TRANSFER_COPY, "cuMemcpy", 2),
 	TRANSFER_STREAM(TRANSFER_COPY_ASYNC, "cuMemcpyAsync", 2, 3),
@@ -214,20 +223,20 @@ const struct probe_site cuda_sites[] = {
 	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 0, .max = 256 } },
 
 	/* stub or handle; x and y of the grid in one word, z; the same of the block; stream */
-	SITE(RUNTIME, SITE_RUNTIME_LAUNCH, "cudaLaunchKernel", PROBE_STACK, ARG(0), ARG(1),
+	SITE(RUNTIME, SITE_RUNTIME_LAUNCH, "cudaLaunchKernel", FROM_RUNTIME, ARG(0), ARG(1),
 	     ARG32(2), ARG(3), ARG32(4), ARG(7)),
-	SITE(RUNTIME, SITE_RUNTIME_LAUNCH | SITE_PER_THREAD, "cudaLaunchKernel_ptsz", PROBE_STACK,
+	SITE(RUNTIME, SITE_RUNTIME_LAUNCH | SITE_PER_THREAD, "cudaLaunchKernel_ptsz", FROM_RUNTIME,
 	     ARG(0), ARG(1), ARG32(2), ARG(3), ARG32(4), ARG(7)),
-	SITE(RUNTIME, SITE_RUNTIME_LAUNCH, "cudaLaunchCooperativeKernel", PROBE_STACK, ARG(0),
+	SITE(RUNTIME, SITE_RUNTIME_LAUNCH, "cudaLaunchCooperativeKernel", FROM_RUNTIME, ARG(0),
 	     ARG(1), ARG32(2), ARG(3), ARG32(4), ARG(7)),
 	SITE(RUNTIME, SITE_RUNTIME_LAUNCH | SITE_PER_THREAD, "cudaLaunchCooperativeKernel_ptsz",
-	     PROBE_STACK, ARG(0), ARG(1), ARG32(2), ARG(3), ARG32(4), ARG(7)),
-	SITE(RUNTIME, SITE_RUNTIME_LAUNCH_CONFIG, "cudaLaunchKernelExC", PROBE_STACK, ARG(1),
+	     FROM_RUNTIME, ARG(0), ARG(1), ARG32(2), ARG(3), ARG32(4), ARG(7)),
+	SITE(RUNTIME, SITE_RUNTIME_LAUNCH_CONFIG, "cudaLaunchKernelExC", FROM_RUNTIME, ARG(1),
 	     CONFIG(0)),
 	SITE(RUNTIME, SITE_RUNTIME_LAUNCH_CONFIG | SITE_PER_THREAD, "cudaLaunchKernelExC_ptsz",
-	     PROBE_STACK, ARG(1), CONFIG(0)),
-	SITE(RUNTIME, SITE_RUNTIME_GRAPH, "cudaGraphLaunch", PROBE_STACK, ARG(0), ARG(1)),
-	SITE(RUNTIME, SITE_RUNTIME_GRAPH | SITE_PER_THREAD, "cudaGraphLaunch_ptsz", PROBE_STACK,
+	     FROM_RUNTIME, ARG(1), CONFIG(0)),
+	SITE(RUNTIME, SITE_RUNTIME_GRAPH, "cudaGraphLaunch", FROM_RUNTIME, ARG(0), ARG(1)),
+	SITE(RUNTIME, SITE_RUNTIME_GRAPH | SITE_PER_THREAD, "cudaGraphLaunch_ptsz", FROM_RUNTIME,
 	     ARG(0), ARG(1)),
 	/* stub, name */
 	{ .library = RUNTIME,
@@ -242,8 +251,26 @@ const struct probe_site cuda_sites[] = {
 	  .id = SITE_RUNTIME_KERNEL,
 	  .flags = PROBE_AT_RETURN | PROBE_OPTIONAL,
 	  .value = { ARG(0), ARG(1), OUT(0), RETURN32 } },
+	/* correlation and kind, function, grid and block as six halves of words, stream */
+	{ .library = INJECT_CUDA_LIBRARY,
+	  .symbol = INJECT_CUDA_LAUNCH,
+	  .id = SITE_TOLD_LAUNCH,
+	  .flags = PROBE_STACK | PROBE_TELLS,
+	  .value = { ARG(0), ARG(1), ARG(2), ARG(3), ARG(4), ARG(5) } },
+	/* messages, their size */
+	{ .library = INJECT_CUDA_LIBRARY,
+	  .symbol = INJECT_CUDA_BATCH,
+	  .id = SITE_TOLD_BATCH,
+	  .flags = PROBE_AT_RETURN,
+	  .value = { ARG(0), ARG(1) },
+	  .text = { .kind = PROBE_TEXT_BYTES,
+		    .pointer = 0,
+		    .count = 1,
+		    .scale = 1,
+		    .max = INJECT_BATCH_BYTES },
+	  .counter = INJECT_CUDA_LISTENERS },
 	{ 0 },
 };
 
-const char *const cuda_libraries[] = { "libcuda.so.1", "libcudart.so.13", "libcudart.so.12",
-				       "libcudart.so.11.0", NULL };
+const char *const cuda_libraries[] = { "libcuda.so.1",      "libcudart.so.13", "libcudart.so.12",
+				       "libcudart.so.11.0", INJECT_CUDA_FILE,  NULL };

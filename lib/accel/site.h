@@ -66,11 +66,13 @@ struct probe_text {
 };
 
 enum probe_flag {
-	PROBE_STACK = 1 << 0,     /* the caller's stack is wanted; not with PROBE_AT_RETURN */
-	PROBE_AT_RETURN = 1 << 1, /* reported when the function returns; values are of the entry.
+	PROBE_STACK = 1 << 0,       /* the caller's stack is wanted; not with PROBE_AT_RETURN */
+	PROBE_AT_RETURN = 1 << 1,   /* reported when the function returns; values are of the entry.
 				     Never on a hot path: a pending return probe costs more and
 				     hides the caller from unwinders */
-	PROBE_OPTIONAL = 1 << 2,  /* versions of the library without this symbol are fine */
+	PROBE_OPTIONAL = 1 << 2,    /* versions of the library without this symbol are fine */
+	PROBE_TELLS = 1 << 3,       /* says better what sites with PROBE_UNLESS_TOLD say, */
+	PROBE_UNLESS_TOLD = 1 << 4, /* which are passed over in a process where it was hit */
 };
 
 struct probe_site {
@@ -82,6 +84,9 @@ struct probe_site {
 	uint16_t flags;     /* enum probe_flag */
 	struct probe_value value[PROBE_VALUES];
 	struct probe_text text;
+	/* A 16-bit variable of the library that counts the probes on it, or NULL: how those inside
+	 * find out that somebody listens. */
+	const char *counter;
 };
 
 /* How many values the accessors of @site make, counting arrays; at most PROBE_VALUES. */
@@ -136,3 +141,6 @@ DEFINE_CLEANUP(site_file_close, struct site_file *)
  */
 int site_resolve(struct site_file *f, const struct probe_site *site, struct probe_place *ret,
 		 uint64_t *ret_offset, struct err *err);
+/* Where the site's counter lies in the file; 0: it has none. */
+int site_counter(struct site_file *f, const struct probe_site *site, uint64_t *ret_offset,
+		 struct err *err);

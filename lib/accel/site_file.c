@@ -89,3 +89,18 @@ int site_resolve(struct site_file *f, const struct probe_site *site, struct prob
 	*ret_offset = offset + place.skip;
 	return 0;
 }
+
+int site_counter(struct site_file *f, const struct probe_site *site, uint64_t *ret_offset,
+		 struct err *err)
+{
+	const char *name = elf_name(f->elf);
+	struct elf_symbol symbol;
+
+	*ret_offset = 0;
+	if (!site->counter)
+		return 0;
+	if (elf_symtab_find(f->symbols, site->counter, &symbol) < 0 || symbol.size != 2 ||
+	    elf_vaddr_to_offset(f->elf, symbol.value, ret_offset) < 0)
+		return err_set(err, -EBADMSG, "'%s' has no counter '%s'", name, site->counter);
+	return 0;
+}

@@ -62,6 +62,7 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 		.line = o->line,
 	};
 	a->holds_device_code |= (o->flags & OBJECT_HOLDS_DEVICE_CODE) != 0;
+	a->holds_profiler |= (o->flags & OBJECT_IS_PROFILER) != 0;
 	return 0;
 }
 
@@ -223,11 +224,28 @@ static int stack_intern(struct analysis *a, const struct stack *stack, uint32_t 
 	return 0;
 }
 
+/* Frames at the leaf that are of the profiler, which was called back: the caller is what counts. */
+static void leave_profiler(const struct analysis *a, struct stack *stack)
+{
+	while (stack->leaf) {
+		struct pair step = pairtab_get(&a->stack_nodes, stack->leaf);
+		uint32_t object = analysis_frame(a, step.second).object;
+		if (!(a->objects.data[object].flags & OBJECT_IS_PROFILER))
+			return;
+		stack->leaf = step.first;
+		stack->count--;
+	}
+}
+
 static int replay_stack(struct analysis *a, const struct record_stack *s)
 {
 	struct stack stack = { .count = s->count, .flags = s->flags };
 	uint32_t row;
-	if (add_frames(a, s, &stack.leaf) < 0 || stack_intern(a, &stack, &row) < 0)
+	if (add_frames(a, s, &stack.leaf) < 0)
+		return -ENOMEM;
+	if (a->holds_profiler)
+		leave_profiler(a, &stack);
+	if (stack_intern(a, &stack, &row) < 0)
 		return -ENOMEM;
 	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }

@@ -248,6 +248,7 @@ struct analysis {
 	struct record_end end;
 	bool has_end;
 	bool holds_device_code; /* some object: POCL's kernels */
+	bool holds_profiler;    /* some object: a library of ours in a target */
 	bool has_runs;          /* of a merged capture: more than one */
 	bool has_timeline;      /* else its times are totals, laid end to end by an import */
 	uint64_t records, first_ns, last_ns;

@@ -63,7 +63,8 @@ static const char *const object_kinds[] = {
 	[OBJECT_CXX] = "cxx",       [OBJECT_SCOPE] = "scope",     [OBJECT_OP] = "op",
 	[OBJECT_MODULE] = "module", [OBJECT_MISSING] = "missing", [OBJECT_FRAME] = "frame",
 };
-static const char *const object_flags[] = { "holds-device-code", "deleted", "line-is-def" };
+static const char *const object_flags[] = { "holds-device-code", "deleted", "line-is-def",
+					    "is-profiler" };
 
 static const struct field object_fields[] = {
 	FIELD(object, id, ID),

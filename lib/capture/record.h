@@ -114,6 +114,7 @@ enum object_flag {
 	OBJECT_HOLDS_DEVICE_CODE = 1 << 0, /* POCL: samples inside are device samples */
 	OBJECT_DELETED = 1 << 1,           /* the file was gone or replaced when first seen */
 	OBJECT_LINE_IS_DEF = 1 << 2,       /* offset is the `def` line, not the executed one */
+	OBJECT_IS_PROFILER = 1 << 3, /* a profiler's library: not part of what the target does */
 };
 
 struct record_object {

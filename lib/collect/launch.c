@@ -58,9 +58,39 @@ static int attach(struct session *s, int fd, const char *path)
 	return info_put(s, "missing.launches", err.text);
 }
 
+static int add_variable(struct session *s, const char *variable, const char *value)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", variable, *value ? "=" : "", value) < 0)
+		return -ENOMEM;
+	if (vec_push(&s->environment, text) == 0)
+		return 0;
+	free(text);
+	return -ENOMEM;
+}
+
+int launch_environment(struct session *s)
+{
+	const char *const *given = s->opt.environment;
+	const struct accel_door *door;
+	int rc = 0;
+
+	for (; given && *given && rc == 0; given++)
+		rc = add_variable(s, *given, "");
+	for (size_t i = 0; rc == 0 && !s->opt.no_inject && (door = accel_door(i)); i++) {
+		CLEANUP_FREE char *path = library_own(door->library);
+		/* Another tool's library is named there: there can be only one. */
+		if (path && !getenv(door->variable))
+			rc = add_variable(s, door->variable, path);
+	}
+	return rc ? rc : vec_push(&s->environment, NULL);
+}
+
 static int attach_installed(struct session *s, const char *soname)
 {
-	CLEANUP_FREE char *path = library_find(soname);
+	CLEANUP_FREE char *found = library_find(soname), *own = found ? NULL : library_own(soname);
+	const char *path = found ? found : own;
 	CLEANUP_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
 	return fd < 0 ? 0 : attach(s, fd, path);

@@ -4,7 +4,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,4 +85,28 @@ char *library_find(const char *name)
 		return NULL;
 	const char *path = library_find_in_cache(span_of(cache, size), name);
 	return path ? strdup(path) : NULL;
+}
+
+char *library_own(const char *name)
+{
+	/* From the folder of the program: where it is built, and where it is installed. */
+	static const char *const places[] = { "../lib/inject", "../lib/accel-prof",
+					      "../lib/x86_64-linux-gnu/accel-prof",
+					      "../lib64/accel-prof" };
+	char program[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char *slash;
+
+	if (size <= 0)
+		return NULL;
+	program[size] = '\0';
+	slash = strrchr(program, '/');
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+		CLEANUP_FREE char *file = NULL;
+		if (asprintf(&file, "%.*s/%s/%s", (int)(slash - program), program, places[i],
+			     name) >= 0 &&
+		    access(file, R_OK) == 0)
+			return realpath(file, NULL);
+	}
+	return NULL;
 }

@@ -11,5 +11,7 @@
 
 /* @name as in DT_NEEDED: "libOpenCL.so.1". A malloc'ed path, or NULL. */
 char *library_find(const char *name);
+/* One of our own that lives in targets, as built or as installed: likewise. */
+char *library_own(const char *name);
 /* The same in the bytes of a cache: borrowed from it, or NULL. */
 const char *library_find_in_cache(struct span cache, const char *name);

@@ -178,6 +178,14 @@ static bool is_jitdump(const char *path)
 	return strspn(p, "0123456789") && !strcmp(p + strspn(p, "0123456789"), ".dump");
 }
 
+/* Ours that live in targets, and CUPTI, which calls them back. */
+static bool is_profiler(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libaccel-prof-", 14) == 0 || strncmp(name, "libcupti.so", 11) == 0;
+}
+
 static void object_open(struct objects *o, const struct object_place *place, struct object *object)
 {
 	struct err err;
@@ -212,6 +220,8 @@ static void object_open(struct objects *o, const struct object_place *place, str
 	(void)elf_build_id(object->elf, &object->build_id);
 	if (pocl_is_kernel_path(object->path))
 		object->flags |= OBJECT_HOLDS_DEVICE_CODE;
+	if (is_profiler(object->path))
+		object->flags |= OBJECT_IS_PROFILER;
 	if (o->on_open)
 		o->on_open(o->data, object, place);
 }

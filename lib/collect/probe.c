@@ -35,12 +35,13 @@ struct multi_link_attr {
 static int multi_link_create(int program, const char *path, const struct target *targets,
 			     size_t count, uint32_t flags)
 {
-	uint64_t offsets[TARGETS_MAX], cookies[TARGETS_MAX];
+	uint64_t offsets[TARGETS_MAX], cookies[TARGETS_MAX], counters[TARGETS_MAX];
 	struct multi_link_attr attr = {
 		.prog_fd = (uint32_t)program,
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
+		.ref_ctr_offsets = (uintptr_t)counters,
 		.cookies = (uintptr_t)cookies,
 		.count = (uint32_t)count,
 		.multi_flags = flags,
@@ -48,6 +49,7 @@ static int multi_link_create(int program, const char *path, const struct target 
 
 	for (size_t i = 0; i < count; i++) {
 		offsets[i] = targets[i].offset;
+		counters[i] = targets[i].counter;
 		cookies[i] = targets[i].program;
 	}
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -179,7 +181,7 @@ static int attach_perf(struct probes *p, enum probe_kind kind, const char *path,
 		       const struct target *target, struct err *err)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = target->program,
-		    .retprobe = kind == PROBE_EXIT);
+		    .ref_ctr_offset = target->counter, .retprobe = kind == PROBE_EXIT);
 	struct link link = {
 		.fd = -1,
 		.perf = bpf_program__attach_uprobe_opts(p->program[kind], -1, path, target->offset,
@@ -221,6 +223,8 @@ static int target_add(struct probes *p, struct site_file *file, size_t number, s
 	rc = site_resolve(file, site, &place, &ret->offset, err);
 	if (rc == -ENOENT)
 		return 0;
+	if (rc == 0)
+		rc = site_counter(file, site, &ret->counter, err);
 	if (rc < 0)
 		return rc;
 	if (p->used == PROBE_PROGRAMS_MAX)

@@ -16,6 +16,7 @@ struct bpf_program;
 /* Where one site's probe goes, and its entry in probe_programs, which is its cookie. */
 struct target {
 	uint64_t offset;
+	uint64_t counter; /* in the file: what the kernel adds to; 0: nothing */
 	uint32_t program;
 };
 

@@ -61,7 +61,10 @@ void probe_program_make(const struct probe_site *site, uint32_t number,
 {
 	struct probe_program program = {
 		.site = number,
-		.flags = site->flags & PROBE_STACK ? PROBE_PROGRAM_STACK : 0,
+		.flags = (uint16_t)((site->flags & PROBE_STACK ? PROBE_PROGRAM_STACK : 0) |
+				    (site->flags & PROBE_TELLS ? PROBE_PROGRAM_TELLS : 0) |
+				    (site->flags & PROBE_UNLESS_TOLD ? PROBE_PROGRAM_UNLESS_TOLD
+								     : 0)),
 		.return_address = place->return_address,
 		.text = site->text.kind,
 		.text_max = site->text.max,

@@ -122,6 +122,9 @@ void session_free(struct session *s)
 	hash_release(&s->known);
 	capture_writer_free(s->writer);
 	worker_free(s->worker);
+	vec_for_each(&s->environment, it)
+		free(*it);
+	vec_release(&s->environment);
 	free(s);
 }
 
@@ -140,7 +143,11 @@ static int add_command(struct session *s, struct err *err)
 {
 	uint32_t flags = TARGET_STARTING | (s->opt.no_children ? 0 : TARGET_INHERIT);
 
-	int rc = command_fork(&s->command, s->opt.command, s->opt.environment, &s->standing, err);
+	int rc = launch_environment(s);
+	if (rc < 0)
+		return err_set(err, rc, "no memory for the command");
+	rc = command_fork(&s->command, s->opt.command, (const char *const *)s->environment.data,
+			  &s->standing, err);
 	if (rc < 0)
 		return rc;
 	rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);

@@ -38,7 +38,8 @@ struct session_options {
 	const uint32_t *pids;
 	size_t pid_count;
 	bool no_children;
-	int64_t rank; /* of a distributed job, for the processes; -1: none */
+	bool no_inject; /* leave libraries of ours out of the command */
+	int64_t rank;   /* of a distributed job, for the processes; -1: none */
 
 	const char *event;  /* "cycles", "cpu-clock"; NULL: what there is */
 	uint64_t frequency; /* 0: SAMPLER_FREQUENCY */

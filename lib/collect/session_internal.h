@@ -34,6 +34,7 @@ struct session {
 	struct sideband sideband;
 	struct sampler sampler;
 	struct command command;
+	VEC(char *) environment; /* variables for it, up to a NULL */
 	struct ring *ring;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */
 	struct python *python;
@@ -80,6 +81,8 @@ int take_until(struct session *s, uint64_t until_ns);
  */
 int launch_open(struct session *s, struct err *err);
 int launch_start(struct session *s, struct err *err);
+/* What the command gets: our own variables, and those that let libraries of ours in. */
+int launch_environment(struct session *s);
 int launch_object(struct session *s, const struct object *object);
 int launch_take(struct session *s, const struct event_header *event);
 int launch_gone(struct session *s, uint32_t pid, uint64_t time_ns);

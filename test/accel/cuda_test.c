@@ -2,6 +2,8 @@
 /* CUDA calls as the probes see them, and the records that must come of them. Handles are made up. */
 #include "runtime.h"
 
+#include "inject/message.h"
+
 #include <elf.h>
 
 #define MODULE   0x6000
@@ -318,6 +320,72 @@ static void test_image(void **state)
 	runtime_close(&t);
 }
 
+/* Told by the library inside: launches, then their work; and what is no work is left. */
+static void test_told(void **state)
+{
+	static struct runtime t;
+	struct inject_work work = {
+		.header = { INJECT_WORK, 0, sizeof(work) },
+		.correlation = 77,
+		.kind = INJECT_LAUNCH_KERNEL,
+		.device = 2,
+		.stream = 7,
+		.start_ns = 5000,
+		.end_ns = 6000,
+		.name = 1,
+	};
+	struct {
+		struct inject_name name;
+		char text[8];
+		struct inject_work work[4];
+		struct inject_dropped dropped;
+	} batch = {
+		.name = { { INJECT_NAME, 0, sizeof(batch.name) + 8 }, 1, 8 },
+		.text = { '_', 'Z', '3', 'a', 'd', 'd', 'P', 'f' },
+		.work = { work, work, work, work },
+		.dropped = { { INJECT_DROPPED, 0, sizeof(batch.dropped) }, 3 },
+	};
+
+	(void)state;
+	batch.work[1].correlation = 5; /* launched before the recording */
+	batch.work[2].kind = INJECT_LAUNCH_COPY;
+	batch.work[2].correlation = 78;
+	batch.work[2].detail = 2;
+	batch.work[2].bytes = 512;
+	batch.work[3].end_ns = 4999; /* ends before it starts */
+	runtime_open(&t);
+	/* The first one is seen from outside, too. */
+	launch(&t, "cuLaunchKernel", 1, FUNCTION);
+	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
+				      .value = { 77 | (uint64_t)INJECT_LAUNCH_KERNEL << 32,
+						 FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32,
+						 5 | 6ull << 32, STREAM } });
+	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
+				      .value = { 78 | (uint64_t)INJECT_LAUNCH_COPY << 32 } });
+	/* On its way when the kernel did not know yet that it is told. */
+	launch(&t, "cuLaunchKernel", 2, FUNCTION);
+	runtime_hit(&t,
+		    (struct hit){ INJECT_CUDA_BATCH, .tid = 9, .value = { 0x9000, sizeof(batch) },
+				  .text = (const char *)&batch, .text_size = sizeof(batch) });
+	runtime_finish(&t);
+
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3);
+	assert_int_equal(runtime_count(&t, RECORD_DISPATCH), 2);
+	const struct record_dispatch *done = &runtime_record(&t, RECORD_DISPATCH, 0)->dispatch;
+	assert_int_equal(done->correlation, launch_record(&t, 0)->correlation);
+	assert_int_equal(done->start_ns, 5000);
+	assert_int_equal(done->end_ns, 6000);
+	const struct record_copy *copy = &runtime_record(&t, RECORD_COPY, 0)->copy;
+	assert_int_equal(copy->correlation, launch_record(&t, 1)->correlation);
+	assert_string_equal(runtime_text(&t, copy->name), "Memcpy DtoH");
+	assert_int_equal(copy->bytes, 512);
+	assert_int_equal(launch_record(&t, 2)->flags, LAUNCH_BEFORE_WINDOW);
+	assert_string_equal(launched(&t, 2), "_Z3addPf");
+	assert_int_equal(runtime_record(&t, RECORD_LOST, 0)->lost.count, 3);
+	assert_string_equal(runtime_info(&t, "missing.device-time"), "");
+	runtime_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_transfers),      cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_waits),          cmocka_unit_test(test_runtime_nested),
 		cmocka_unit_test(test_runtime_direct), cmocka_unit_test(test_image),
+		cmocka_unit_test(test_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA's launches seen from outside the process, on mocks of its libraries (test/fake): each counted,
 under its caller, by its name."""
+import json
 import os
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ CUBIN = os.path.join(SOURCE_DIR, 'test/device/fixture/nested-debug-sm_80.cubin')
 COUNT = 200
 
 
-class Cuda(unittest.TestCase):
+class Mocks(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
@@ -27,12 +28,17 @@ class Cuda(unittest.TestCase):
         # As where a toolkit is installed, and found by the recorder before the program starts.
         self.environment = {**os.environ, 'LD_LIBRARY_PATH': FAKE}
 
-    def record(self, *command, **environment):
-        done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '--', WORKLOAD, *command],
+    def record(self, *command, options=(), **environment):
+        done = subprocess.run([PROGRAM, 'record', '-q', *options, '-o', self.data, '--', WORKLOAD,
+                               *command],
                               capture_output=True, text=True, timeout=200, check=False,
                               env={**self.environment, **environment})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout, Capture(self.data)
+
+    def outside(self, *command, **environment):
+        """The same with nothing in the program."""
+        return self.record(*command, options=['--no-inject'], **environment)
 
     def callers(self, capture, skip=()):
         """Kernel launches by the workload's own function that made them."""
@@ -45,8 +51,31 @@ class Cuda(unittest.TestCase):
                   launch['block']] += 1
         return count
 
+    def attached(self, how, pause=0, **environment):
+        """The capture of a program whose functions were known before the recording."""
+        if os.path.exists(self.data):
+            os.unlink(self.data)
+        with subprocess.Popen([WORKLOAD, how, str(COUNT), CUBIN, 'wait'],
+                              env={**self.environment, **environment}, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as target:
+            self.assertEqual(target.stdout.readline(), 'ready\n')
+            with subprocess.Popen([PROGRAM, 'record', '-q', '-o', self.data, '-p', str(target.pid)],
+                                  stdin=subprocess.DEVNULL) as recorder:
+                # The file takes its name when the recording has started.
+                while not os.path.exists(self.data) and recorder.poll() is None:
+                    time.sleep(0.05)
+                time.sleep(pause)
+                target.stdin.write('go\n')
+                target.stdin.close()
+                self.assertEqual(recorder.wait(timeout=60), 0)
+        return Capture(self.data)
+
+
+class Outside(Mocks):
+    """With nothing in the process."""
+
     def test_driver(self):
-        _, capture = self.record('driver', str(COUNT), CUBIN)
+        _, capture = self.outside('driver', str(COUNT), CUBIN)
         self.assertEqual(self.callers(capture), {
             ('red_kernel', 'launch_red', '7,2,3', '64,4,1'): COUNT,
             ('_Z11blue_kernelPf', 'launch_blue', '5,1,1', '128,1,1'): COUNT})
@@ -67,7 +96,7 @@ class Cuda(unittest.TestCase):
     def test_wait(self):
         """How long the host waited: as long as the mock's device needs for what was asked of it."""
         work = 20 * 10**6
-        _, capture = self.record('driver', '1', CUBIN, FAKE_CUDA_NS=str(work))
+        _, capture = self.outside('driver', '1', CUBIN, FAKE_CUDA_NS=str(work))
         wait, = capture.records['SYNC']
         # Two kernels, a copy and a graph on the stream; the copy from the host and the fill go by
         # the default stream, and the first of them is waited for in its call.
@@ -78,7 +107,7 @@ class Cuda(unittest.TestCase):
     def test_runtime(self):
         """By the runtime's library, which hands on to the driver's, or does not: once each."""
         for direct in {}, {'FAKE_CUDART_DIRECT': '1'}:
-            _, capture = self.record('runtime', str(COUNT), CUBIN, **direct)
+            _, capture = self.outside('runtime', str(COUNT), CUBIN, **direct)
             count = self.callers(capture)
             self.assertEqual(sum(count.values()), COUNT, count)
             self.assertEqual({key[2:] for key in count}, {('9,8,7', '32,2,1')})
@@ -89,24 +118,6 @@ class Cuda(unittest.TestCase):
             capture.launches = [r for r in capture.launches if r.ns('time') >= last.ns('time')]
             self.assertEqual({key[:2] for key in self.callers(capture)},
                              {('_Z5scalePfi', '__device_stub__Z5scalePfi')})
-
-    def attached(self, how, **environment):
-        """The capture of a program whose functions were known before the recording."""
-        if os.path.exists(self.data):
-            os.unlink(self.data)
-        with subprocess.Popen([WORKLOAD, how, str(COUNT), CUBIN, 'wait'],
-                              env={**self.environment, **environment}, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as target:
-            self.assertEqual(target.stdout.readline(), 'ready\n')
-            with subprocess.Popen([PROGRAM, 'record', '-q', '-o', self.data, '-p', str(target.pid)],
-                                  stdin=subprocess.DEVNULL) as recorder:
-                # The file takes its name when the recording has started.
-                while not os.path.exists(self.data) and recorder.poll() is None:
-                    time.sleep(0.05)
-                target.stdin.write('go\n')
-                target.stdin.close()
-                self.assertEqual(recorder.wait(timeout=60), 0)
-        return Capture(self.data)
 
     def test_attached(self):
         """Launches have callers, but no names."""
@@ -126,11 +137,93 @@ class Cuda(unittest.TestCase):
 
     def test_what_it_counts(self):
         """Without device time it says so, in the report and in the picture's title."""
-        self.record('driver', str(COUNT), CUBIN)
+        self.outside('driver', str(COUNT), CUBIN)
         report = run('report', '-i', self.data).stdout
         self.assertRegex(report, r'no device-time')
         svg = run('flamegraph', '-i', self.data).stdout
         self.assertIn('launches, not time', svg)
+
+
+class Inside(Mocks):
+    """With our library in it: launches by its calls, and the device's times by CUPTI's records."""
+
+    WORK = 1000  # ns that the mock's device needs for anything
+
+    def work(self, capture):
+        """Of the device: {name: how often}, each as long as it takes."""
+        count = Counter()
+        for record in capture.records['DISPATCH'] + capture.records['COPY']:
+            self.assertEqual(record.ns('end') - record.ns('start'), self.WORK)
+            count[record.get('name') or capture.kernels[record.number('kernel')]] += 1
+        return count
+
+    def check_driver(self, capture):
+        launches = {r.number('correlation'): r for r in capture.records['LAUNCH']}
+        self.assertEqual(Counter(r['kind'] for r in launches.values()),
+                         {'kernel': 2 * COUNT, 'copy': COUNT // 5, 'fill': COUNT // 10,
+                          'graph': COUNT // 10})
+        self.assertEqual(self.work(capture), {
+            'red_kernel': COUNT, '_Z11blue_kernelPf': COUNT, 'Memcpy HtoD': COUNT // 10,
+            'Memcpy DtoH': COUNT // 10, 'Memset': COUNT // 10, 'node_one': COUNT // 10,
+            'node_two': COUNT // 10})
+        for record in capture.records['DISPATCH'] + capture.records['COPY']:
+            launch = launches[record.number('correlation')]
+            self.assertLessEqual(launch.ns('time'), record.ns('start'))
+        self.assertEqual(capture.lost(), [])
+
+    def test_times(self):
+        _, capture = self.record('driver', str(COUNT), CUBIN)
+        self.check_driver(capture)
+        # Walks end in the libraries until their tables are there: some are whole before.
+        capture.launches = [r for r in capture.launches if len(r.stack) > 7]
+        self.assertEqual(set(self.callers(capture)) - {
+            ('red_kernel', 'launch_red', '7,2,3', '64,4,1'),
+            ('_Z11blue_kernelPf', 'launch_blue', '5,1,1', '128,1,1')}, set())
+        # What the report makes of it: each piece of work, to the nanosecond.
+        summary = json.loads(run('report', '-i', self.data, '--json').stdout)
+        total = sum(self.work(capture).values()) * self.WORK
+        self.assertEqual(summary['devices'][0]['busy_ns'], total)
+        text = run('report', '-i', self.data).stdout
+        self.assertNotIn('accel_prof_cuda_launch', text)
+        self.assertIn('launch_red', run('report', '-i', self.data, '--view', 'kernels').stdout)
+
+    def test_other_tool(self):
+        """One in the process already, or one that the environment names: launches all the same."""
+        for environment, told in (({'FAKE_CUPTI_BUSY': '1'}, 'another tool'),
+                                  ({'FAKE_CUPTI_REFUSE': '1'}, 'PRIVILEGES'),
+                                  ({'ACCEL_PROF_CUPTI': '/dev/null', 'LD_LIBRARY_PATH':
+                                    self.without_cupti()}, 'no libcupti|CUPTI refuses'),
+                                  ({'CUDA_INJECTION64_PATH': '/dev/null'}, 'from outside')):
+            with self.subTest(environment):
+                _, capture = self.record('driver', str(COUNT), CUBIN, **environment)
+                self.assertEqual(len(capture.launches), 2 * COUNT)
+                self.assertEqual(capture.records['DISPATCH'], [])
+                self.assertRegex(' '.join(r['value'] for r in capture.records['INFO']
+                                             if r['key'] == 'missing.device-time'), told)
+
+    def without_cupti(self):
+        folder = os.path.join(self.folder, 'libraries')
+        os.makedirs(folder, exist_ok=True)
+        for name in os.listdir(FAKE):
+            if name.startswith('libcuda') and not os.path.exists(os.path.join(folder, name)):
+                os.symlink(os.path.join(FAKE, name), os.path.join(folder, name))
+        return folder
+
+    def test_dropped(self):
+        """What CUPTI has no room for is counted."""
+        _, capture = self.record('driver', str(COUNT), CUBIN, FAKE_CUPTI_DROP='10')
+        done = sum(self.work(capture).values())
+        lost = sum(int(r['count']) for r in capture.lost())
+        self.assertEqual(done + lost, 2 * COUNT + COUNT // 2)
+        self.assertEqual(lost, (2 * COUNT + COUNT // 2) // 10)
+
+    def test_woken(self):
+        """It sleeps in a program that runs, is woken by a recorder, and by the next."""
+        library = os.path.join(BUILD, '../lib/inject/libaccel-prof-cuda.so')
+        for times in range(2):
+            # It looks ten times a second.
+            capture = self.attached('driver', pause=2, CUDA_INJECTION64_PATH=os.path.realpath(library))
+            self.check_driver(capture)
 
 
 if __name__ == '__main__':

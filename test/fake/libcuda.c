@@ -2,10 +2,13 @@
 /*
  * A mock of libcuda.so.1 with one device that is none: it takes what it is given, and each kernel or
  * copy keeps its stream busy for FAKE_CUDA_NS nanoseconds (1000), which a wait sits out. Like the
- * driver it keeps functions by name in modules; unlike it, any name is found in any image.
+ * driver it keeps functions by name in modules, and loads the library that CUDA_INJECTION64_PATH
+ * names; unlike it, any name is found in any image. hooks.h is what the mock of CUPTI sees of it.
  */
 #include "cuda.h"
+#include "hooks.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +24,7 @@ struct fake_context {
 
 struct fake_stream {
 	uint64_t busy_until_ns;
+	uint32_t number;
 };
 
 struct fake_function {
@@ -46,15 +50,36 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What every call that gives the device work comes to. */
-static CUresult work(CUstream stream)
+void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
+void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);
+
+/* Begin of a call, as CUPTI counts them: its number. */
+static uint32_t enter(uint32_t id, const char *name, const void *parameters, const char *symbol)
 {
-	uint64_t now = now_ns(), start;
+	static uint32_t last;
+	uint32_t correlation = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	struct fake_cuda_call call = { id, correlation, name, parameters, symbol };
+
+	if (fake_cuda_call_hook)
+		fake_cuda_call_hook(&call);
+	return correlation;
+}
+
+/* What every call that gives the device work comes to. */
+static CUresult work(CUstream stream, struct fake_cuda_work w)
+{
+	uint64_t now = now_ns();
 
 	stream = stream ? stream : &default_stream;
-	start = __atomic_load_n(&stream->busy_until_ns, __ATOMIC_RELAXED);
-	start = start > now ? start : now;
-	__atomic_store_n(&stream->busy_until_ns, start + work_ns, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&lock);
+	w.start_ns = stream->busy_until_ns > now ? stream->busy_until_ns : now;
+	w.end_ns = w.start_ns + work_ns;
+	w.stream = stream->number;
+	w.device = current ? (uint32_t)current->device : 0;
+	stream->busy_until_ns = w.end_ns;
+	pthread_mutex_unlock(&lock);
+	if (fake_cuda_work_hook)
+		fake_cuda_work_hook(&w);
 	return CUDA_SUCCESS;
 }
 
@@ -70,6 +95,21 @@ static CUresult wait_for(const struct fake_stream *stream)
 	return CUDA_SUCCESS;
 }
 
+static void inject(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*initialize)(void);
+
+	if (path && !library)
+		fprintf(stderr, "libcuda: %s\n", dlerror());
+	if (!library)
+		return;
+	*(void **)&initialize = dlsym(library, "InitializeInjection");
+	if (initialize)
+		initialize();
+}
+
 CUresult cuInit(unsigned int flags)
 {
 	const char *text = getenv("FAKE_CUDA_NS");
@@ -77,6 +117,7 @@ CUresult cuInit(unsigned int flags)
 	(void)flags;
 	if (text)
 		work_ns = strtoull(text, NULL, 10);
+	inject();
 	return CUDA_SUCCESS;
 }
 
@@ -126,8 +167,11 @@ CUresult cuCtxSynchronize(void)
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
+	static uint32_t last = 6; /* the driver keeps some for itself */
+
 	(void)flags;
 	*stream = calloc(1, sizeof(**stream));
+	(*stream)->number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 	return CUDA_SUCCESS;
 }
 
@@ -215,22 +259,57 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
 {
-	(void)to, (void)from, (void)size;
-	work(NULL);
+	uint32_t correlation = enter(276, "cuMemcpyHtoD_v2", NULL, NULL);
+
+	(void)to, (void)from;
+	work(NULL, (struct fake_cuda_work){ .correlation = correlation,
+					    .kind = FAKE_WORK_COPY,
+					    .detail = 1,
+					    .bytes = size });
 	return wait_for(&default_stream);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
+	uint32_t correlation = enter(279, "cuMemcpyDtoHAsync_v2", NULL, NULL);
+
 	(void)from;
 	memset(to, 0, size);
-	return work(stream);
+	return work(stream, (struct fake_cuda_work){ .correlation = correlation,
+						     .kind = FAKE_WORK_COPY,
+						     .detail = 2,
+						     .bytes = size });
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count)
 {
-	(void)to, (void)value, (void)count;
-	return work(NULL);
+	uint32_t correlation = enter(251, "cuMemsetD32_v2", NULL, NULL);
+
+	(void)to, (void)value;
+	return work(NULL, (struct fake_cuda_work){ .correlation = correlation,
+						   .kind = FAKE_WORK_FILL,
+						   .bytes = 4 * count });
+}
+
+/* The driver's parameters as its callbacks get them (generated_cuda_meta.h). */
+struct launch_parameters {
+	CUfunction function;
+	unsigned int sizes[7];
+	CUstream stream;
+	void **parameters, **extra;
+};
+
+struct config_parameters {
+	const CUlaunchConfig *config;
+	CUfunction function;
+	void **parameters, **extra;
+};
+
+static CUresult run(CUfunction function, CUstream stream, uint32_t correlation)
+{
+	return work(stream, (struct fake_cuda_work){ .correlation = correlation,
+						     .kind = FAKE_WORK_KERNEL,
+						     .name = function->name });
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -238,9 +317,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 			unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 			void **parameters, void **extra)
 {
-	(void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-	(void)shared_bytes, (void)parameters, (void)extra;
-	return function ? work(stream) : CUDA_ERROR_INVALID_VALUE;
+	struct launch_parameters p = {
+		function, { grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes },
+		stream,   parameters,
+		extra,
+	};
+
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	return run(function, stream, enter(307, "cuLaunchKernel", &p, function->name));
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -248,20 +333,37 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x, unsigned 
 			     unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 			     void **parameters, void **extra)
 {
-	(void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-	(void)shared_bytes, (void)parameters, (void)extra;
-	return function ? work(stream) : CUDA_ERROR_INVALID_VALUE;
+	struct launch_parameters p = {
+		function, { grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes },
+		stream,   parameters,
+		extra,
+	};
+
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	return run(function, stream, enter(442, "cuLaunchKernel_ptsz", &p, function->name));
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
 			  void **extra)
 {
-	(void)parameters, (void)extra;
-	return function ? work(config->hStream) : CUDA_ERROR_INVALID_VALUE;
+	struct config_parameters p = { config, function, parameters, extra };
+
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	return run(function, config->hStream, enter(652, "cuLaunchKernelEx", &p, function->name));
 }
 
+/* A graph of two kernels: both are the launch's. */
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
+	uint32_t correlation = enter(514, "cuGraphLaunch", NULL, NULL);
+
 	(void)graph;
-	return work(stream);
+	for (uint64_t node = 1; node <= 2; node++)
+		work(stream, (struct fake_cuda_work){ .correlation = correlation,
+						      .kind = FAKE_WORK_KERNEL,
+						      .name = node == 1 ? "node_one" : "node_two",
+						      .node = node });
+	return CUDA_SUCCESS;
 }

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library inside a target tells (inject/message.h): each launch, by a call with the stack,
+ * and later when the device worked on it. Whatever it says is only as good as the target: numbers are
+ * checked before they are used, and what makes no sense is left.
+ */
+#include "accel/cuda.h"
+
+#include "accel/info.h"
+#include "base/span.h"
+#include "inject/message.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* CUpti_ActivityMemcpyKind, as CUPTI's and Kineto's users know them. */
+static const char *const copy_names[] = {
+	"Memcpy",      "Memcpy HtoD", "Memcpy DtoH", "Memcpy HtoA", "Memcpy AtoH", "Memcpy AtoA",
+	"Memcpy AtoD", "Memcpy DtoA", "Memcpy DtoD", "Memcpy HtoH", "Memcpy PtoP",
+};
+
+static int told_slot(struct cuda_process *p, uint32_t target, struct cuda_told **ret)
+{
+	if (!p->told) {
+		p->told = calloc(CUDA_TOLD_MAX, sizeof(*p->told));
+		if (!p->told)
+			return -ENOMEM;
+	}
+	*ret = &p->told[target & (CUDA_TOLD_MAX - 1)];
+	return 0;
+}
+
+/* The record of a kernel if it has a name: readers then need not ask the device's. */
+static uint32_t named_kernel(const struct cuda_process *p, uint64_t handle)
+{
+	uint64_t *known = hash_get(&p->function_index, handle);
+
+	return known && p->functions.data[*known].name ? p->functions.data[*known].record : 0;
+}
+
+int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	struct cuda_thread *thread;
+	struct cuda_told *told = NULL;
+	int rc = cuda_thread(p, e->tid, &thread);
+
+	if (rc == 0)
+		rc = told_slot(p, (uint32_t)e->value[0], &told);
+	if (rc < 0)
+		return rc;
+	/* The first one was seen from outside as well, just before. */
+	if (!p->is_told && thread->launch)
+		c->stats.untimed -= c->stats.untimed > 0;
+	else
+		thread->launch = 0;
+	p->is_told = true;
+	if (!thread->launch)
+		rc = cuda_put_launch(c, p, thread, e);
+	*told = (struct cuda_told){
+		.correlation = thread->launch,
+		.target = (uint32_t)e->value[0],
+		.kernel = named_kernel(p, e->value[1]),
+	};
+	thread->launch = 0;
+	return rc;
+}
+
+/* Work whose launch was before the recording, or was lost. */
+static int put_unseen(struct cuda *c, const struct inject_work *w, uint32_t kernel,
+		      const struct cuda_queue *queue, uint64_t correlation)
+{
+	struct record record = {
+		.type = RECORD_LAUNCH,
+		.launch = {
+			.time_ns = w->start_ns,
+			.kind = w->kind == INJECT_LAUNCH_KERNEL ? LAUNCH_KERNEL
+				: w->kind == INJECT_LAUNCH_FILL ? LAUNCH_FILL
+								: LAUNCH_COPY,
+			.kernel = kernel,
+			.queue = queue->record,
+			.correlation = correlation,
+			.flags = LAUNCH_BEFORE_WINDOW,
+		},
+	};
+
+	c->stats.before++;
+	return capture_writer_put(c->host.writer, &record);
+}
+
+static int put_copy(struct cuda *c, const struct inject_work *w, const struct cuda_queue *queue,
+		    uint64_t correlation)
+{
+	bool is_fill = w->kind == INJECT_LAUNCH_FILL;
+	const char *name = is_fill                              ? "Memset"
+			   : w->detail < ARRAY_SIZE(copy_names) ? copy_names[w->detail]
+								: copy_names[0];
+	struct record record = {
+		.type = RECORD_COPY,
+		.copy = {
+			.correlation = correlation,
+			.device = queue->device,
+			.queue = queue->record,
+			.kind = is_fill ? LAUNCH_FILL : LAUNCH_COPY,
+			.bytes = w->bytes,
+			.start_ns = w->start_ns,
+			.end_ns = w->end_ns,
+		},
+	};
+	int rc = capture_writer_string(c->host.writer, name, &record.copy.name);
+
+	return rc < 0 ? rc : capture_writer_put(c->host.writer, &record);
+}
+
+static int put_dispatch(struct cuda *c, const struct inject_work *w, uint32_t kernel,
+			const struct cuda_queue *queue, uint64_t correlation)
+{
+	struct record record = {
+		.type = RECORD_DISPATCH,
+		.dispatch = {
+			.correlation = correlation,
+			.device = queue->device,
+			.queue = queue->record,
+			.kernel = kernel,
+			.start_ns = w->start_ns,
+			.end_ns = w->end_ns,
+			.kind = LAUNCH_KERNEL,
+		},
+	};
+
+	return capture_writer_put(c->host.writer, &record);
+}
+
+static int kernel_of_work(struct cuda *c, struct cuda_process *p, const struct inject_work *w,
+			  const struct cuda_told *told, uint32_t *ret)
+{
+	uint64_t *name = hash_get(&p->names, w->name);
+	struct cuda_function function;
+	int rc;
+
+	*ret = told ? told->kernel : 0;
+	if (*ret || !name || w->kind != INJECT_LAUNCH_KERNEL)
+		return 0;
+	rc = cuda_function_named(c, p, (uint32_t)*name, &function);
+	*ret = function.record;
+	return rc;
+}
+
+static int take_work(struct cuda *c, struct cuda_process *p, const struct inject_work *w)
+{
+	/* A stream's number is no handle: those are addresses. */
+	uint64_t stream = w->stream;
+	struct cuda_told *told;
+	struct cuda_queue queue;
+	uint64_t correlation;
+	uint32_t kernel;
+	int rc;
+
+	if (w->end_ns < w->start_ns || w->device >= UINT32_MAX || w->kind < INJECT_LAUNCH_KERNEL ||
+	    w->kind > INJECT_LAUNCH_FILL)
+		return 0;
+	rc = told_slot(p, w->correlation, &told);
+	if (rc == 0 && (told->correlation == 0 || told->target != w->correlation))
+		told = NULL;
+	if (rc == 0)
+		rc = kernel_of_work(c, p, w, told, &kernel);
+	if (rc == 0)
+		rc = cuda_queue(c, p, w->device + 1, stream, &queue);
+	if (rc < 0)
+		return rc;
+	correlation = told ? told->correlation : c->host.correlation(c->host.data);
+	if (!told)
+		rc = put_unseen(c, w, kernel, &queue, correlation);
+	if (rc < 0)
+		return rc;
+	return w->kind == INJECT_LAUNCH_KERNEL ? put_dispatch(c, w, kernel, &queue, correlation)
+					       : put_copy(c, w, &queue, correlation);
+}
+
+static int take_name(struct cuda *c, struct cuda_process *p, struct cursor *m)
+{
+	uint32_t id, length, string;
+	struct span text;
+	int rc;
+
+	if (cursor_u32(m, &id, NULL) < 0 || cursor_u32(m, &length, NULL) < 0 ||
+	    length > INJECT_NAME_BYTES || cursor_bytes(m, length, &text, NULL) < 0)
+		return 0;
+	if (p->names.len >= CUDA_NAMES_MAX)
+		hash_release(&p->names);
+	rc = capture_writer_bytes(c->host.writer, text.data, text.size, &string);
+	return rc < 0 ? rc : hash_set(&p->names, id, string);
+}
+
+static int take_dropped(struct cuda *c, const struct accel_event *e, struct cursor *m)
+{
+	struct record record = { .type = RECORD_LOST, .lost.time_ns = e->time_ns };
+	int rc;
+
+	if (cursor_u64(m, &record.lost.count, NULL) < 0)
+		return 0;
+	c->stats.dropped += record.lost.count;
+	rc = capture_writer_string(c->host.writer, "dispatch", &record.lost.what);
+	if (rc == 0)
+		rc = capture_writer_string(c->host.writer, "CUPTI had no buffer left",
+					   &record.lost.why);
+	return rc < 0 ? rc : capture_writer_put(c->host.writer, &record);
+}
+
+static int take_status(struct cuda *c, struct span text)
+{
+	char copy[256];
+	size_t size = text.size < sizeof(copy) - 1 ? text.size : sizeof(copy) - 1;
+
+	memcpy(copy, text.data, size);
+	copy[size] = '\0';
+	return accel_info(c->host.writer, "missing.device-time", copy);
+}
+
+static int take_message(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
+			const struct inject_header *header, struct span whole)
+{
+	struct cursor m = cursor_of(whole, "batch");
+	struct inject_work work;
+
+	if (cursor_skip(&m, sizeof(*header), NULL) < 0)
+		return 0;
+	switch (header->type) {
+	case INJECT_STATUS:
+		return take_status(
+			c, span_of(whole.data + sizeof(*header), whole.size - sizeof(*header)));
+	case INJECT_NAME:
+		return take_name(c, p, &m);
+	case INJECT_WORK:
+		if (whole.size < sizeof(work))
+			return 0;
+		memcpy(&work, whole.data, sizeof(work));
+		return take_work(c, p, &work);
+	case INJECT_DROPPED:
+		return take_dropped(c, e, &m);
+	default: /* of a newer library */
+		return 0;
+	}
+}
+
+int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && e->text_size - at >= sizeof(struct inject_header)) {
+		struct inject_header header;
+		memcpy(&header, e->text + at, sizeof(header));
+		if (header.size < sizeof(header) || header.size > e->text_size - at)
+			return 0;
+		rc = take_message(c, p, e, &header, span_of(e->text + at, header.size));
+		/* The last one need not be filled up. */
+		at += header.size;
+		at = at + 7 < e->text_size ? (at + 7) & ~(size_t)7 : e->text_size;
+	}
+	return rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/batch.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Large programs have some ten thousand kernels. */
+#define NAMES_MAX  (1u << 16)
+#define NAME_SLOTS (2 * NAMES_MAX) /* a power of two */
+
+struct name {
+	char *text;
+	uint32_t id;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Alignas(8) unsigned char bytes[INJECT_BATCH_BYTES];
+static size_t filled;
+static struct name names[NAME_SLOTS];
+static uint32_t name_count;
+
+/*
+ * What the recorder probes. It is a call for no one else: the counter of listeners says when that is
+ * worth it. Not static and not inlined, and what it is given must be there when it is called.
+ */
+__attribute__((noinline, visibility("default"))) void accel_prof_cuda_batch(const void *data,
+									    uint64_t size);
+void accel_prof_cuda_batch(const void *data, uint64_t size)
+{
+	__asm__ volatile("" : : "r"(data), "r"(size) : "memory");
+}
+
+static void send_locked(void)
+{
+	if (filled)
+		accel_prof_cuda_batch(bytes, filled);
+	filled = 0;
+}
+
+/* Room for a message of @size bytes, which is at most INJECT_BATCH_BYTES. */
+static void *take_room(uint16_t type, size_t size)
+{
+	size_t whole = (size + 7) & ~(size_t)7;
+	struct inject_header *header;
+
+	if (filled + whole > sizeof(bytes))
+		send_locked();
+	header = (struct inject_header *)(bytes + filled);
+	memset(header, 0, whole);
+	header->type = type;
+	header->size = (uint32_t)size;
+	filled += whole;
+	return header;
+}
+
+void batch_send(void)
+{
+	pthread_mutex_lock(&lock);
+	send_locked();
+	pthread_mutex_unlock(&lock);
+}
+
+void batch_status(const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if ((size_t)length >= sizeof(text))
+		length = sizeof(text) - 1;
+	pthread_mutex_lock(&lock);
+	struct inject_header *header = take_room(INJECT_STATUS, sizeof(*header) + (size_t)length);
+	memcpy(header + 1, text, (size_t)length);
+	send_locked();
+	pthread_mutex_unlock(&lock);
+}
+
+void batch_work(const struct inject_work *work)
+{
+	pthread_mutex_lock(&lock);
+	struct inject_work *to = take_room(INJECT_WORK, sizeof(*to));
+	struct inject_header header = to->header;
+	*to = *work;
+	to->header = header;
+	pthread_mutex_unlock(&lock);
+}
+
+void batch_dropped(uint64_t count)
+{
+	pthread_mutex_lock(&lock);
+	struct inject_dropped *to = take_room(INJECT_DROPPED, sizeof(*to));
+	to->count = count;
+	pthread_mutex_unlock(&lock);
+}
+
+/* FNV-1a. */
+static uint32_t hash_text(const char *text)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	return hash;
+}
+
+static uint32_t add_name(struct name *slot, const char *text)
+{
+	size_t length = strnlen(text, INJECT_NAME_BYTES);
+
+	if (name_count == NAMES_MAX)
+		return 0;
+	slot->text = strdup(text);
+	if (!slot->text)
+		return 0;
+	slot->id = ++name_count;
+	struct inject_name *message = take_room(INJECT_NAME, sizeof(*message) + length);
+	message->id = slot->id;
+	message->length = (uint32_t)length;
+	memcpy(message + 1, text, length);
+	return slot->id;
+}
+
+uint32_t batch_name(const char *text)
+{
+	uint32_t slot, id;
+
+	if (!text)
+		return 0;
+	pthread_mutex_lock(&lock);
+	slot = hash_text(text) & (NAME_SLOTS - 1);
+	while (names[slot].text && strcmp(names[slot].text, text) != 0)
+		slot = (slot + 1) & (NAME_SLOTS - 1);
+	id = names[slot].text ? names[slot].id : add_name(&names[slot], text);
+	pthread_mutex_unlock(&lock);
+	return id;
+}
+
+void batch_forget_names(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < NAME_SLOTS && name_count; i++) {
+		free(names[i].text);
+		names[i].text = NULL;
+	}
+	name_count = 0;
+	filled = 0;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages to the recorder, gathered until a batch is full. Safe from several threads. */
+#pragma once
+
+#include "inject/message.h"
+
+#include <stddef.h>
+
+/* A text of at most some hundred bytes; sent at once. */
+void batch_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void batch_work(const struct inject_work *work);
+void batch_dropped(uint64_t count);
+/* The number that stands for @text, which is told when it is new; 0: there are too many. */
+uint32_t batch_name(const char *text);
+/* Send what is there. */
+void batch_send(void);
+/* A new recorder knows none of the names. */
+void batch_forget_names(void);

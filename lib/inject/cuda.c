@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library inside a CUDA program: asleep until a recorder listens, then the times of device work
+ * by CUPTI's activity records, and a call for each launch that ties them to where they came from.
+ *
+ * The driver loads it when CUDA_INJECTION64_PATH names it, and calls InitializeInjection(). All it
+ * does from then on is looking at a counter, ten times a second, on a thread of its own.
+ */
+#include "inject/batch.h"
+#include "inject/cupti.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define LOOK_NS      100000000ull /* also how often CUPTI is asked for what it has */
+#define BUFFER_BYTES (1u << 20)
+/* 6,000 kernels a megabyte: a second's worth at 100,000 launches a second. */
+#define BUFFERS 16
+
+/* The kernel adds to it when a probe is put on one of the functions, in this very process. Its place
+ * must be writable and private, which SystemTap's section is by convention. */
+EXPORT volatile uint16_t accel_prof_cuda_listeners __attribute__((section(".probes")));
+
+static struct cupti cupti;
+static void *subscriber;
+static unsigned char *buffers;
+static bool is_lent[BUFFERS];
+static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What the recorder probes; it takes the stack from here. A nop can be probed at the least cost. */
+EXPORT __attribute__((noinline)) void accel_prof_cuda_launch(uint64_t correlation_kind,
+							     uint64_t function, uint64_t grid_xy,
+							     uint64_t grid_z_block_x,
+							     uint64_t block_yz, uint64_t stream);
+void accel_prof_cuda_launch(uint64_t correlation_kind, uint64_t function, uint64_t grid_xy,
+			    uint64_t grid_z_block_x, uint64_t block_yz, uint64_t stream)
+{
+	__asm__ volatile("nop"
+			 :
+			 : "r"(correlation_kind), "r"(function), "r"(grid_xy), "r"(grid_z_block_x),
+			   "r"(block_yz), "r"(stream));
+}
+
+/* The calls that give the device work, by CUPTI's numbers (cupti_driver_cbid.h), and where their
+ * parameters hold what. */
+enum shape {
+	SHAPE_KERNEL, /* struct cuLaunchKernel_params_st: function, six sizes, bytes, stream */
+	SHAPE_CONFIG, /* pointer to a CUlaunchConfig, function */
+	SHAPE_GRAPH,
+	SHAPE_COPY,
+	SHAPE_FILL,
+};
+
+static const struct {
+	uint16_t first, last;
+	enum shape shape;
+} calls[] = {
+	{ 307, 307, SHAPE_KERNEL }, { 442, 442, SHAPE_KERNEL }, /* cuLaunchKernel, _ptsz */
+	{ 477, 478, SHAPE_KERNEL },                             /* cuLaunchCooperativeKernel */
+	{ 652, 653, SHAPE_CONFIG },                             /* cuLaunchKernelEx */
+	{ 514, 515, SHAPE_GRAPH },                              /* cuGraphLaunch */
+	{ 276, 293, SHAPE_COPY },   { 305, 306, SHAPE_COPY },   { 318, 321, SHAPE_COPY },
+	{ 397, 410, SHAPE_COPY },   { 418, 427, SHAPE_COPY },   { 776, 779, SHAPE_COPY },
+	{ 796, 799, SHAPE_COPY }, /* cuMemcpy* */
+	{ 216, 226, SHAPE_FILL },   { 249, 254, SHAPE_FILL },   { 411, 416, SHAPE_FILL },
+	{ 428, 433, SHAPE_FILL }, /* cuMemset* */
+};
+
+#define CALL_ID_MAX 800
+static uint8_t shape_of_id[CALL_ID_MAX]; /* + 1; 0: not one of them */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void tell_kernel(const struct cupti_call *call, const unsigned char *function,
+			const unsigned char *sizes, const unsigned char *stream)
+{
+	uint64_t word[4], handle;
+
+	memcpy(&handle, function, 8);
+	memcpy(word, sizes, 24);
+	memcpy(&word[3], stream, 8);
+	accel_prof_cuda_launch(call->correlation | (uint64_t)INJECT_LAUNCH_KERNEL << 32, handle,
+			       word[0], word[1], word[2], word[3]);
+}
+
+static void on_call(void *data, int domain, uint32_t id, const void *details)
+{
+	const struct cupti_call *call = details;
+	const unsigned char *parameters = call->parameters, *config;
+	uint64_t kind = INJECT_LAUNCH_COPY;
+
+	(void)data;
+	if (domain != CUPTI_DOMAIN_DRIVER || call->site != CUPTI_SITE_ENTER || id >= CALL_ID_MAX ||
+	    !shape_of_id[id] || !accel_prof_cuda_listeners)
+		return;
+	switch ((enum shape)(shape_of_id[id] - 1)) {
+	case SHAPE_KERNEL:
+		tell_kernel(call, parameters, parameters + 8, parameters + 40);
+		return;
+	case SHAPE_CONFIG:
+		memcpy(&config, parameters, sizeof(config));
+		tell_kernel(call, parameters + 8, config, config + 32);
+		return;
+	case SHAPE_GRAPH:
+		kind = INJECT_LAUNCH_GRAPH;
+		break;
+	case SHAPE_FILL:
+		kind = INJECT_LAUNCH_FILL;
+		break;
+	case SHAPE_COPY:
+		break;
+	}
+	accel_prof_cuda_launch(call->correlation | kind << 32, 0, 0, 0, 0, 0);
+}
+
+static void on_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records)
+{
+	*buffer = NULL;
+	*size = 0; /* none left: CUPTI counts what it drops */
+	*records = 0;
+	pthread_mutex_lock(&buffer_lock);
+	for (size_t i = 0; i < BUFFERS && !*size; i++) {
+		if (is_lent[i])
+			continue;
+		is_lent[i] = true;
+		*buffer = buffers + i * BUFFER_BYTES;
+		*size = BUFFER_BYTES;
+	}
+	pthread_mutex_unlock(&buffer_lock);
+}
+
+static void take_record(const uint8_t *record)
+{
+	struct inject_work work = { .name = 0 };
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	switch (kind) {
+	case CUPTI_KIND_CONCURRENT_KERNEL: {
+		const struct cupti_kernel *k = (const void *)record;
+		work.kind = INJECT_LAUNCH_KERNEL;
+		work.correlation = k->correlation;
+		work.device = k->device;
+		work.stream = k->stream;
+		work.start_ns = k->start;
+		work.end_ns = k->end;
+		work.node = k->node;
+		work.name = batch_name(k->name);
+		break;
+	}
+	case CUPTI_KIND_MEMCPY: {
+		const struct cupti_memcpy *m = (const void *)record;
+		work.kind = INJECT_LAUNCH_COPY;
+		work.correlation = m->correlation;
+		work.device = m->device;
+		work.stream = m->stream;
+		work.start_ns = m->start;
+		work.end_ns = m->end;
+		work.bytes = m->bytes;
+		work.detail = m->copy_kind;
+		break;
+	}
+	case CUPTI_KIND_MEMCPY_PEER: {
+		const struct cupti_memcpy_peer *m = (const void *)record;
+		work.kind = INJECT_LAUNCH_COPY;
+		work.correlation = m->correlation;
+		work.device = m->device;
+		work.stream = m->stream;
+		work.start_ns = m->start;
+		work.end_ns = m->end;
+		work.bytes = m->bytes;
+		work.detail = m->copy_kind;
+		break;
+	}
+	case CUPTI_KIND_MEMSET: {
+		const struct cupti_memset *m = (const void *)record;
+		work.kind = INJECT_LAUNCH_FILL;
+		work.correlation = m->correlation;
+		work.device = m->device;
+		work.stream = m->stream;
+		work.start_ns = m->start;
+		work.end_ns = m->end;
+		work.bytes = m->bytes;
+		break;
+	}
+	default:
+		return;
+	}
+	batch_work(&work);
+}
+
+static void on_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			   size_t valid)
+{
+	const uint8_t *record = NULL;
+	size_t dropped = 0;
+
+	(void)size;
+	while (accel_prof_cuda_listeners && cupti.next(buffer, valid, &record) == CUPTI_OK)
+		take_record(record);
+	if (cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
+		batch_dropped(dropped);
+	batch_send();
+	pthread_mutex_lock(&buffer_lock);
+	is_lent[(size_t)(buffer - buffers) / BUFFER_BYTES] = false;
+	pthread_mutex_unlock(&buffer_lock);
+}
+
+static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
+			     CUPTI_KIND_MEMCPY_PEER };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void enable_calls(uint32_t enable)
+{
+	for (uint32_t id = 0; id < CALL_ID_MAX; id++)
+		if (shape_of_id[id])
+			cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, id);
+}
+
+static bool begin(void)
+{
+	cupti_result rc;
+	char why[128];
+
+	batch_forget_names();
+	if (!cupti.next && cupti_load(&cupti, why, sizeof(why)) < 0) {
+		batch_status("%s", why);
+		return false;
+	}
+	if (!buffers) {
+		buffers = mmap(NULL, BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (buffers == MAP_FAILED) {
+			buffers = NULL;
+			return false;
+		}
+	}
+	rc = cupti.subscribe(&subscriber, on_call, NULL);
+	if (rc != CUPTI_OK) {
+		batch_status(rc == CUPTI_MULTIPLE_SUBSCRIBERS
+				     ? "another tool in the process uses CUPTI: %s"
+				     : "CUPTI refuses: %s",
+			     cupti_error(&cupti, rc));
+		return false;
+	}
+	cupti.use_clock(now_ns);
+	cupti.use_buffers(on_buffer_wanted, on_buffer_done);
+	enable_calls(1);
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		rc = cupti.enable(kinds[i]);
+		if (rc != CUPTI_OK)
+			batch_status("CUPTI gives no times: %s", cupti_error(&cupti, rc));
+	}
+	return true;
+}
+
+static void end(void)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		cupti.disable(kinds[i]);
+	enable_calls(0);
+	cupti.flush(1);
+	cupti.unsubscribe(subscriber);
+	subscriber = NULL;
+}
+
+static bool is_on; /* the watching thread's, once that runs */
+
+/* Begin or end as the counter says. */
+static void look(void)
+{
+	static bool was_heard;
+	bool is_heard = accel_prof_cuda_listeners != 0;
+
+	if (is_heard && !was_heard)
+		is_on = begin();
+	if (!is_heard && is_on) {
+		end();
+		is_on = false;
+	}
+	was_heard = is_heard;
+}
+
+static void *watch(void *data)
+{
+	const struct timespec pause = { 0, LOOK_NS };
+
+	prctl(PR_SET_NAME, "accel-prof");
+	for (;;) {
+		nanosleep(&pause, NULL);
+		look();
+		if (is_on) {
+			cupti.flush(0);
+			batch_send();
+		}
+	}
+	return data;
+}
+
+/* What is left when the program ends, before the driver does. */
+static void flush_at_exit(void)
+{
+	if (subscriber && accel_prof_cuda_listeners) {
+		cupti.flush(1);
+		batch_send();
+	}
+}
+
+static bool start_thread(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	/* The program's signals are for its own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attributes, watch, NULL);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc == 0;
+}
+
+EXPORT int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	static bool was_called;
+
+	if (__atomic_exchange_n(&was_called, true, __ATOMIC_SEQ_CST))
+		return 1;
+	for (size_t i = 0; i < COUNT(calls); i++)
+		for (uint32_t id = calls[i].first; id <= calls[i].last; id++)
+			shape_of_id[id] = (uint8_t)(calls[i].shape + 1);
+	/* One who listens already is told of the first launch. */
+	look();
+	atexit(flush_at_exit);
+	return start_thread();
+}

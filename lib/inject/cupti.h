@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What we use of CUPTI, NVIDIA's profiling interface, declared by ourselves so that neither building
+ * nor running needs the toolkit: values and offsets of cupti_*.h of CUDA 11 to 13. A test holds them
+ * against the real headers where they are installed.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int cupti_result; /* 0 is CUPTI_SUCCESS */
+
+#define CUPTI_OK                     0
+#define CUPTI_MAX_LIMIT_REACHED      12 /* no more records in a buffer */
+#define CUPTI_MULTIPLE_SUBSCRIBERS   39
+#define CUPTI_INSUFFICIENT_PRIVILEGE 35
+
+#define CUPTI_DOMAIN_DRIVER 1
+#define CUPTI_SITE_ENTER    0
+
+enum cupti_kind {
+	CUPTI_KIND_MEMCPY = 1,
+	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_MEMCPY_PEER = 22,
+};
+
+/* CUpti_CallbackData: what a callback of the driver's domain gets. */
+struct cupti_call {
+	uint32_t site;
+	uint32_t padding;
+	const char *function;
+	const void *parameters;
+	void *result;
+	const char *symbol; /* of a kernel's launch */
+	void *context;
+	uint32_t context_id;
+	uint32_t padding2;
+	uint64_t *data;
+	uint32_t correlation;
+};
+
+/* The beginning of CUpti_ActivityKernel5 and all later ones. */
+struct cupti_kernel {
+	uint32_t kind;
+	uint8_t cache, cache2;
+	uint16_t registers;
+	uint32_t partitioned, partitioned2;
+	uint64_t start, end, completed;
+	uint32_t device, context, stream;
+	int32_t grid[3], block[3];
+	int32_t static_shared, dynamic_shared;
+	uint32_t local_thread, local_total;
+	uint32_t correlation;
+	int64_t grid_id;
+	const char *name;
+	void *reserved;
+	uint64_t queued, submitted;
+	uint8_t launch_type, carveout_set, carveout, cache_set;
+	uint32_t shared_executed;
+	uint64_t node;
+	uint32_t shared_limit, graph;
+};
+
+/* The beginning of CUpti_ActivityMemcpy3 and all later ones. */
+struct cupti_memcpy {
+	uint32_t kind;
+	uint8_t copy_kind, source, destination, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+};
+
+/* The beginning of CUpti_ActivityMemset2 and all later ones. */
+struct cupti_memset {
+	uint32_t kind, value;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+};
+
+/* The beginning of CUpti_ActivityMemcpyPtoP2 and all later ones. */
+struct cupti_memcpy_peer {
+	uint32_t kind;
+	uint8_t copy_kind, source, destination, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream;
+	uint32_t source_device, source_context, destination_device, destination_context;
+	uint32_t correlation;
+};
+
+typedef void cupti_callback(void *data, int domain, uint32_t id, const void *call);
+typedef void cupti_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records);
+typedef void cupti_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			       size_t valid);
+
+#define CUPTI_FUNCTIONS(F)                                                            \
+	F(get_version, "cuptiGetVersion", (uint32_t *))                               \
+	F(subscribe, "cuptiSubscribe", (void **, cupti_callback *, void *))           \
+	F(unsubscribe, "cuptiUnsubscribe", (void *))                                  \
+	F(enable_callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))  \
+	F(use_clock, "cuptiActivityRegisterTimestampCallback", (uint64_t(*)(void)))   \
+	F(use_buffers, "cuptiActivityRegisterCallbacks",                              \
+	  (cupti_buffer_wanted *, cupti_buffer_done *))                               \
+	F(enable, "cuptiActivityEnable", (int))                                       \
+	F(disable, "cuptiActivityDisable", (int))                                     \
+	F(flush, "cuptiActivityFlushAll", (uint32_t))                                 \
+	F(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, const uint8_t **))  \
+	F(dropped, "cuptiActivityGetNumDroppedRecords", (void *, uint32_t, size_t *)) \
+	F(error_text, "cuptiGetResultString", (int, const char **))
+
+struct cupti {
+#define CUPTI_MEMBER(name, symbol, parameters) cupti_result(*name) parameters;
+	CUPTI_FUNCTIONS(CUPTI_MEMBER)
+#undef CUPTI_MEMBER
+	uint32_t version;
+};
+
+/* The one that the process has, else the newest that the dynamic linker finds. 0, or -1 and what is
+ * wrong in @why. */
+int cupti_load(struct cupti *ret, char *why, size_t size);
+/* What a result means; never NULL. */
+const char *cupti_error(const struct cupti *c, cupti_result result);

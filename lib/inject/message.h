@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library inside a target tells the recorder. There is no channel of its own: the library
+ * calls one of two empty functions, which the recorder probes. Nobody there to probe them is nobody
+ * to talk to, which their counter (below) says; a recorder that dies leaves nothing behind.
+ *
+ *	accel_prof_cuda_launch()  a piece of work is given to the device, by this thread, from here
+ *	accel_prof_cuda_batch()   messages, one after the other, each 8-byte aligned
+ *
+ * Times are CLOCK_MONOTONIC. Read by lib/accel/cuda_told.c, as everything from a target: as if an
+ * enemy had written it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define INJECT_CUDA_LIBRARY "libaccel-prof-cuda"
+#define INJECT_CUDA_FILE    INJECT_CUDA_LIBRARY ".so"
+#define INJECT_CUDA_LAUNCH  "accel_prof_cuda_launch"
+#define INJECT_CUDA_BATCH   "accel_prof_cuda_batch"
+/* uint16_t: how many probes are on the two, counted by the kernel (as SystemTap's semaphores). */
+#define INJECT_CUDA_LISTENERS "accel_prof_cuda_listeners"
+
+/* Bytes of one batch at most. */
+#define INJECT_BATCH_BYTES (32u << 10)
+
+enum inject_launch_kind {
+	INJECT_LAUNCH_KERNEL = 1,
+	INJECT_LAUNCH_COPY,
+	INJECT_LAUNCH_FILL,
+	INJECT_LAUNCH_GRAPH,
+};
+
+enum inject_type {
+	INJECT_STATUS = 1, /* a text for people: what cannot be collected, and why */
+	INJECT_NAME,       /* struct inject_name: what a number stands for from now on */
+	INJECT_WORK,       /* struct inject_work: the device has done a piece of work */
+	INJECT_DROPPED,    /* struct inject_dropped */
+};
+
+struct inject_header {
+	uint16_t type; /* enum inject_type */
+	uint16_t reserved;
+	uint32_t size; /* with this header; the next message begins at the next multiple of 8 */
+};
+
+struct inject_name {
+	struct inject_header header;
+	uint32_t id; /* not 0 */
+	uint32_t length;
+	/* the text, @length bytes */
+};
+
+/* Longest name told; longer ones are cut. */
+#define INJECT_NAME_BYTES 4096
+
+struct inject_work {
+	struct inject_header header;
+	uint32_t correlation; /* as of the launch */
+	uint32_t kind;        /* enum inject_launch_kind, but for graphs */
+	uint32_t device, stream;
+	uint64_t start_ns, end_ns;
+	uint64_t bytes;  /* of a copy or fill */
+	uint32_t name;   /* of a kernel: as in inject_name */
+	uint32_t detail; /* of a copy: CUpti_ActivityMemcpyKind */
+	uint64_t node;   /* of a graph; 0: none */
+};
+
+struct inject_dropped {
+	struct inject_header header;
+	uint64_t count; /* pieces of work whose times were lost inside the target */
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the mock of CUPTI sees of the mock of the driver. */
+#pragma once
+
+#include <stdint.h>
+
+struct fake_cuda_call {
+	uint32_t id, correlation;
+	const char *name;
+	const void *parameters;
+	const char *symbol;
+};
+
+enum fake_work_kind {
+	FAKE_WORK_KERNEL,
+	FAKE_WORK_COPY,
+	FAKE_WORK_FILL,
+};
+
+struct fake_cuda_work {
+	uint32_t correlation;
+	enum fake_work_kind kind;
+	uint32_t device, stream;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t bytes;
+	uint32_t detail;
+	const char *name;
+	uint64_t node;
+};
+
+extern void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
+extern void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);
