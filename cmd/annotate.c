@@ -191,6 +191,7 @@ static int show(const struct annotate_options *opt, struct analysis *a, struct e
 	int rc = sources_new(&sources, opt->source_path);
 	if (rc < 0)
 		return err_set(err, rc, "cannot open '%s'", opt->source_path);
+	sources_set_archive(sources, a);
 	rc = analysis_kernel_hits(a, opt->kernel, &opt->filter, &hits, err);
 	if (rc < 0)
 		return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/annotate_files.h"
 
+#include "analyze/analyze.h"
 #include "analyze/device.h"
 #include "base/io.h"
 #include "base/vec.h"
@@ -19,6 +20,7 @@
 struct sources {
 	int folder; /* of --source-path; -1: none */
 	struct span program;
+	const struct analysis *archive; /* NULL: none */
 	VEC(struct source_file) files;
 };
 
@@ -55,6 +57,11 @@ void sources_free(struct sources *s)
 void sources_set_program(struct sources *s, struct span text)
 {
 	s->program = text;
+}
+
+void sources_set_archive(struct sources *s, const struct analysis *a)
+{
+	s->archive = a;
 }
 
 /* The file at @path, below @folder if @resolve says so. */
@@ -115,6 +122,8 @@ static void find_file(const struct sources *s, const struct device_source *known
 		f->text = known->text;
 	else if (f->is_of_capture)
 		f->text = s->program;
+	else if (s->archive && (f->text = analysis_source(s->archive, f->path)).size)
+		f->is_of_capture = true;
 	else
 		f->is_found = find_same(known, f);
 }

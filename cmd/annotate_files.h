@@ -23,6 +23,9 @@ struct source_file {
 
 /* @path is --source-path, may be NULL. For one code object. */
 int sources_new(struct sources **ret, const char *path);
+/* Where no file may be read: texts that an archive brings along. */
+struct analysis;
+void sources_set_archive(struct sources *s, const struct analysis *a);
 void sources_free(struct sources *s);
 DEFINE_CLEANUP(sources_free, struct sources *)
 

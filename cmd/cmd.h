@@ -15,6 +15,7 @@ enum cmd_status {
 	CMD_USAGE = 129, /* as perf and git */
 };
 
+int cmd_archive(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -126,6 +126,17 @@ int input_open(struct input **ret, const char *path, struct err *err)
 	return input_open_ranks(ret, &path, path ? 1 : 0, err);
 }
 
+void input_drop(struct input *in)
+{
+	if (!in)
+		return;
+	foreign_close(in->foreign);
+	capture_reader_free(in->reader);
+	if (in->fd >= 0)
+		close(in->fd);
+	free(in);
+}
+
 int input_close(struct input *in, int status)
 {
 	if (!in)
@@ -139,10 +150,6 @@ int input_close(struct input *in, int status)
 		status = status == CMD_OK ? CMD_FAILED : status;
 	}
 	status = status == CMD_OK ? in->status : status;
-	foreign_close(in->foreign);
-	capture_reader_free(in->reader);
-	if (in->fd >= 0)
-		close(in->fd);
-	free(in);
+	input_drop(in);
 	return status;
 }

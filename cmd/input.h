@@ -41,3 +41,5 @@ int input_open_ranks(struct input **ret, const char *const *paths, size_t count,
  * fine.
  */
 int input_close(struct input *in, int status);
+/* The same without a word, for what will be read again. */
+void input_drop(struct input *in);

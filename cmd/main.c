@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "diff", cmd_diff, "Show what changed between two captures" },
 	{ "export", cmd_export, "Write a capture in the format of another tool" },
 	{ "merge", cmd_merge, "Make one capture out of those of ranks, hosts or runs" },
+	{ "archive", cmd_archive, "Put a capture and its binaries and sources into one file" },
 	{ "dump", cmd_dump, "Show the records of a capture as text" },
 	{ "version", cmd_version, "Show the version and what it was built with" },
 };

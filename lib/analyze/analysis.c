@@ -87,6 +87,9 @@ void analysis_free(struct analysis *a)
 		vec_release(&c->bytes);
 	}
 	table_release(&a->code_objects);
+	vec_for_each(&a->sources, s)
+		strbuf_release(&s->text);
+	vec_release(&a->sources);
 	vec_release(&a->frames);
 	slots_release(&a->frame_slots);
 	pairtab_release(&a->stack_nodes);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -167,6 +168,10 @@ const char *analysis_info(const struct analysis *a, const char *key);
 /* The INFO records one by one; false behind the last. */
 bool analysis_info_get(const struct analysis *a, size_t i, const char **ret_key,
 		       const char **ret_value);
+
+/* The text of a source file that the capture brings along, by what lines call the file; empty: it does
+ * not. */
+struct span analysis_source(const struct analysis *a, const char *path);
 
 /* The build-id of a binary by what frames have for its `module`, "" when it is not known. Valid
  * until the next call with the same @ret. */

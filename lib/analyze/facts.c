@@ -15,6 +15,15 @@ bool analysis_info_get(const struct analysis *a, size_t i, const char **ret_key,
 	return true;
 }
 
+struct span analysis_source(const struct analysis *a, const char *path)
+{
+	vec_for_each(&a->sources, s) {
+		if (!strcmp(analysis_text(a, s->path), path))
+			return span_of(strbuf_text(&s->text), s->text.len);
+	}
+	return span_of("", 0);
+}
+
 const char *analysis_build_id(const struct analysis *a, const char *module,
 			      char ret[2 * ANALYSIS_BUILD_ID_MAX + 1])
 {

@@ -10,6 +10,9 @@
 /* More than any accelerator's whole program; keeps one object from taking all memory. */
 #define CODE_OBJECT_MAX_BYTES ((uint64_t)256 << 20)
 
+/* Larger than any source file that people wrote. */
+#define SOURCE_MAX_BYTES (16u << 20)
+
 static uint64_t time_take(struct analysis *a, uint64_t time_ns)
 {
 	if (time_ns > TIME_MAX_NS) {
@@ -605,6 +608,20 @@ static int replay_mark(struct analysis *a, const struct record_mark *m)
 	return vec_push(&a->marks, row);
 }
 
+/* Binaries are for other tools; what is shown here has its names from the capture. */
+static int replay_file(struct analysis *a, const struct record_file *f)
+{
+	if (f->kind != FILE_SOURCE || f->total_bytes > SOURCE_MAX_BYTES)
+		return 0;
+	if (!f->part_offset && vec_push(&a->sources, (struct source_text){ .path = f->path }) < 0)
+		return -ENOMEM;
+	struct source_text *s = a->sources.len ? vec_last(&a->sources) : NULL;
+	if (!s || s->path != f->path || f->part_offset != s->text.len)
+		return 0;
+	strbuf_add(&s->text, f->part.data, f->part.size);
+	return strbuf_finish(&s->text);
+}
+
 int analysis_replay(struct analysis *a, const struct record *rec)
 {
 	switch (rec->type) {
@@ -661,6 +678,8 @@ int analysis_replay(struct analysis *a, const struct record *rec)
 		if (rec->end.time_ns)
 			time_seen(a, rec->end.time_ns);
 		return 0;
+	case RECORD_FILE:
+		return replay_file(a, &rec->file);
 	case RECORD_STRING: /* the reader keeps them */
 	case RECORD_CLOCK:
 	case RECORD_TYPE_COUNT:

@@ -201,6 +201,12 @@ struct sync {
 	uint32_t thread, site, text, device;
 };
 
+/* Of an archive. */
+struct source_text {
+	uint32_t path; /* text */
+	struct strbuf text;
+};
+
 struct mark {
 	uint64_t time_ns, duration_ns, iteration;
 	double value;
@@ -260,6 +266,7 @@ struct analysis {
 	TABLE(struct queue) queues;
 	TABLE(struct kernel) kernels;
 	TABLE(struct code_object) code_objects;
+	VEC(struct source_text) sources;
 
 	VEC(struct frame_ref) frames; /* [0] is not used */
 	struct slots frame_slots;

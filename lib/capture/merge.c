@@ -256,6 +256,11 @@ static int is_told(struct merge *m, const struct record *rec)
 		const uint32_t key[] = { RECORD_INFO, rec->info.key, rec->info.value };
 		return merge_is_new(m, key, sizeof(key));
 	}
+	if (rec->type == RECORD_FILE) {
+		const uint64_t key[] = { RECORD_FILE, rec->file.kind, rec->file.path,
+					 rec->file.object, rec->file.part_offset };
+		return merge_is_new(m, key, sizeof(key));
+	}
 	const struct record_symbol *s = &rec->symbol;
 	const uint64_t key[] = { RECORD_SYMBOL, s->object, s->offset };
 	return merge_is_new(m, key, sizeof(key));
@@ -285,6 +290,7 @@ static int copy_record(struct merge *m, struct record *rec, struct err *err)
 		break;
 	case RECORD_INFO:
 	case RECORD_SYMBOL:
+	case RECORD_FILE:
 		rc = is_told(m, rec);
 		break;
 	case RECORD_CLOCK: /* of another run it would say what is not so */
@@ -321,6 +327,8 @@ static int put_source(struct merge *m)
 	struct capture_damage damage = capture_reader_damage(m->now.reader);
 	char key[64];
 
+	if (m->opt.is_copy)
+		return 0;
 	snprintf(key, sizeof(key), "merge.file.%u", m->now.number);
 	int rc = put_info(m, key, m->now.source->name);
 	if (rc < 0 || !damage.text[0])
@@ -365,7 +373,7 @@ int merge_end(struct merge *m, struct err *err)
 
 	rec.end.time_ns = m->last_ns;
 	snprintf(count, sizeof(count), "%u", m->sources);
-	int rc = put_info(m, "merge.files", count);
+	int rc = m->opt.is_copy ? 0 : put_info(m, "merge.files", count);
 	rc = rc ? rc : capture_writer_put(m->writer, &rec);
 	rc = rc ? rc : capture_writer_flush(m->writer);
 	return rc < 0 ? err_set(err, rc, "cannot merge") : 0;

@@ -35,6 +35,7 @@ struct merge_options {
 	/* CPU samples are not all of one frequency: what a sample stands for is not known then. */
 	bool drops_frequency;
 	bool drops_host;     /* they are not all of one host: each process says its own */
+	bool is_copy;        /* one capture, as it is: nothing says that it was merged */
 	const char *command; /* line that makes the file; NULL: that of the first */
 };
 

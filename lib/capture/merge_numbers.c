@@ -203,7 +203,7 @@ static int define_thread(struct merge *m, struct record_thread *t)
 /* Ranks count their own devices from 0, and repeated runs each have theirs to themselves. */
 static int define_device(struct merge *m, struct record_device *d)
 {
-	if (!d->process)
+	if (!d->process && !m->opt.is_copy)
 		d->process = m->now.ranked;
 	const uint32_t key[] = { d->process,
 				 d->runtime,

@@ -291,6 +291,21 @@ static const struct field end_fields[] = {
 	FIELD(end, exit_status, SIGNED),
 };
 
+static const char *const file_kinds[] = {
+	[FILE_BINARY] = "binary",
+	[FILE_DEBUG] = "debug",
+	[FILE_SOURCE] = "source",
+};
+
+static const struct field file_fields[] = {
+	FIELD_WORDS(file, kind, ENUM, file_kinds),
+	FIELD(file, path, STRING),
+	FIELD(file, object, OBJECT),
+	FIELD(file, total_bytes, UNSIGNED),
+	FIELD(file, part_offset, UNSIGNED),
+	FIELD(file, part, BYTES),
+};
+
 /* The size of an array that cannot be: compilation fails where a type has too many fields. */
 #define FIELD_COUNT(list) \
 	(ARRAY_SIZE(list) + 0 * sizeof(char[ARRAY_SIZE(list) <= RECORD_FIELDS_MAX ? 1 : -1]))
@@ -311,6 +326,7 @@ static const struct record_layout layouts[] = {
 	LAYOUT(COPY, copy),         LAYOUT(SYNC, sync),
 	LAYOUT(MARK, mark),         LAYOUT(COUNTER, counter),
 	LAYOUT(LOST, lost),         LAYOUT(END, end),
+	LAYOUT(FILE, file),
 };
 static_assert(ARRAY_SIZE(layouts) == RECORD_TYPE_COUNT, "a record type without a layout");
 

@@ -46,6 +46,7 @@ enum record_type {
 	RECORD_COUNTER,
 	RECORD_LOST,
 	RECORD_END,
+	RECORD_FILE,
 	RECORD_TYPE_COUNT
 };
 
@@ -405,6 +406,21 @@ struct record_end {
 	int64_t exit_status;      /* of the command recorded; -1: none, or not known */
 };
 
+enum file_kind {
+	FILE_BINARY = 1, /* the very file that was mapped: its build-id is that of @object */
+	FILE_DEBUG,      /* debug information for it */
+	FILE_SOURCE,
+};
+
+/* Of an archive: a file of the machine where it was made, in parts as code objects are. */
+struct record_file {
+	uint32_t kind;   /* enum file_kind */
+	uint32_t path;   /* string: what lines and objects call it */
+	uint32_t object; /* that it belongs to; 0: source */
+	uint64_t total_bytes, part_offset;
+	struct record_bytes part;
+};
+
 struct record {
 	enum record_type type;
 	union {
@@ -432,5 +448,6 @@ struct record {
 		struct record_counter counter;
 		struct record_lost lost;
 		struct record_end end;
+		struct record_file file;
 	};
 };

@@ -4,6 +4,7 @@
  * here, so that the expected texts beside it can be checked by hand against this file.
  */
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "capture/field.h"
 #include "capture/writer.h"
 
@@ -176,6 +177,15 @@ static void fill_field(struct record *rec, const struct field *f, uint64_t value
 		memcpy(at, &narrow, sizeof(narrow));
 }
 
+static void put_filled(struct capture_writer *w, unsigned type)
+{
+	const struct record_layout *layout = record_layout(type);
+	struct record rec = { .type = type };
+	for (size_t i = 0; i < layout->count; i++)
+		fill_field(&rec, &layout->fields[i], 100 * type + i + 1);
+	put(w, &rec);
+}
+
 /* Every field of every type, in chunks of six records. */
 static void every_type(struct capture_writer *w)
 {
@@ -196,17 +206,65 @@ static void every_type(struct capture_writer *w)
 	      capture_writer_stack(w, &frame, 1,
 				   STACK_BY_SCAN | STACK_CAUSE_JIT << STACK_CAUSE_SHIFT, &id),
 	      "stack");
-	for (unsigned type = RECORD_HEADER; type <= RECORD_END; type++) {
-		const struct record_layout *layout = record_layout(type);
-		struct record rec = { .type = type };
-		if (type == RECORD_STRING || type == RECORD_OBJECT || type == RECORD_STACK)
+	for (unsigned type = RECORD_HEADER; type < RECORD_TYPE_COUNT; type++) {
+		if (type == RECORD_STRING || type == RECORD_OBJECT || type == RECORD_STACK ||
+		    type == RECORD_END)
 			continue;
-		for (size_t i = 0; i < layout->count; i++)
-			fill_field(&rec, &layout->fields[i], 100 * type + i + 1);
-		put(w, &rec);
+		put_filled(w, type);
 		if (type % 6 == 0)
 			check(w, capture_writer_flush(w), "flush");
 	}
+	put_filled(w, RECORD_END);
+}
+
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+	return value ? value : "";
+}
+
+/* What the environment names: a BINARY with its BUILD_ID in hexadecimal digits, where a sample is, and
+ * a CODE_OBJECT with its kernel "scale", where another is at OFFSET. */
+static void with_files(struct capture_writer *w)
+{
+	const char *digits = variable("BUILD_ID");
+	uint8_t build_id[32] = { 0 };
+	CLEANUP_FREE char *code = NULL;
+	size_t code_size = 0;
+	uint32_t stack;
+
+	begin(w);
+	for (size_t i = 0; i < 2 * sizeof(build_id) && digits[i]; i++) {
+		unsigned value =
+			(unsigned)(strchr("0123456789abcdef", digits[i]) - "0123456789abcdef");
+		build_id[i / 2] = (uint8_t)(build_id[i / 2] << 4 | value);
+	}
+	const struct record_frame frame = {
+		.object = object(
+			w, &(struct record_object){ .kind = OBJECT_ELF,
+						    .name = string(w, "program"),
+						    .path = string(w, variable("BINARY")),
+						    .build_id = { build_id, strlen(digits) / 2 } }),
+		.offset = 0x1000,
+	};
+	symbol(w, frame.object, 0x1000, 0x1000, "main", "/src/main.c", 3);
+	check(w, capture_writer_stack(w, &frame, 1, STACK_ROOTED, &stack), "stack");
+	PUT(w, CPU_SAMPLE, cpu_sample, .time_ns = SECONDS(100.25), .thread = THREAD, .stack = stack,
+	    .weight = 1);
+
+	check(w, io_read_file(variable("CODE_OBJECT"), 1 << 20, &code, &code_size), "CODE_OBJECT");
+	check(w,
+	      capture_writer_code_object(w,
+					 &(struct record_code_object){ .id = 1,
+								       .kind = CODE_OBJECT_AMDGPU,
+								       .process = PROCESS },
+					 code, code_size),
+	      "code object");
+	PUT(w, KERNEL, kernel, .id = KERNEL, .process = PROCESS, .code_object = 1,
+	    .name = string(w, "scale"));
+	PUT(w, PC_SAMPLE, pc_sample, .time_ns = SECONDS(100.5), .device = DEVICE, .kernel = KERNEL,
+	    .code_object = 1, .offset = (uint64_t)atoi(variable("OFFSET")), .count = 3);
+	PUT(w, END, end, .time_ns = SECONDS(101), .samples = 2, .exit_status = -1);
 }
 
 static const struct {
@@ -215,6 +273,7 @@ static const struct {
 } cases[] = {
 	{ "one-sample", one_sample },
 	{ "every-type", every_type },
+	{ "with-files", with_files },
 };
 
 int main(int argc, char **argv)
