@@ -115,22 +115,21 @@ class Tree {
 	 * that tells decides; frames below "[truncated]" are host code all the same.
 	 */
 	shares(self) {
-		const sums = { device: 0, idle: 0, unknown: 0, host: 0 };
-		const names = ["host", "device", "idle", "unknown"];
+		const HOST = 0, DEVICE = 1, IDLE = 2, UNKNOWN = 3;
+		const told = Uint8Array.from(this.kind, (kind) => kind >= KIND.kernel && kind <= KIND.stall ? DEVICE
+			: kind === KIND.idle ? IDLE : kind === KIND.missing ? UNKNOWN : HOST);
 		const what = new Uint8Array(this.count);
+		const sums = new Float64Array(4);
 		for (let i = 0; i < this.count; i++) {
-			const kind = this.kind[this.frame[i]];
-			if (kind >= KIND.kernel && kind <= KIND.stall)
-				what[i] = 1;
-			else if (kind === KIND.idle)
-				what[i] = 2;
-			else if (kind === KIND.missing)
-				what[i] = 3;
-			else if (i && what[this.parent[i]] < 3)
-				what[i] = what[this.parent[i]];
-			sums[names[what[i]]] += self[i];
+			let is = told[this.frame[i]];
+			if (!is && i) {
+				const above = what[this.parent[i]];
+				is = above === UNKNOWN ? HOST : above;
+			}
+			what[i] = is;
+			sums[is] += self[i];
 		}
-		return sums;
+		return { device: sums[DEVICE], idle: sums[IDLE], unknown: sums[UNKNOWN], host: sums[HOST] };
 	}
 
 	/* Which runs a frame is folded with, as profile_run_of() has it. */
