@@ -45,7 +45,8 @@ enum profile_run {
 };
 enum profile_run profile_run_of(const struct frame *frame);
 /*
- * "decoder.layers.17.mlp" -> "decoder.layers.*.mlp", "Conv2d_3" -> "Conv2d_*", for a scope.
+ * "decoder.layers.17.mlp" -> "decoder.layers.*.mlp", "Conv2d_3" -> "Conv2d_*", for a scope;
+ * "libfoo.so+0x1a0" -> "libfoo.so", for code of a framework without symbols.
  * False: this frame has no number to merge by, and @ret is not touched.
  */
 bool profile_layer_name(const struct frame *frame, struct strbuf *ret);

@@ -11,10 +11,27 @@ static bool starts_number(const char *name, const char *at)
 	return at == name || strchr("_.-:#[( ", at[-1]);
 }
 
+/* "libfoo.so+0x1a0" of a framework: nobody's name for a place. The size of "libfoo.so"; else 0. */
+static size_t unnamed_place(const struct frame *frame)
+{
+	const char *plus = strrchr(frame->name, '+');
+	if (frame->kind != FRAME_NATIVE ||
+	    (frame->class != FRAME_CLASS_FRAMEWORK && frame->class != FRAME_CLASS_INTERPRETER) ||
+	    !plus || plus == frame->name || strncmp(plus, "+0x", 3) || !plus[3] ||
+	    plus[3 + strspn(plus + 3, "0123456789abcdef")])
+		return 0;
+	return (size_t)(plus - frame->name);
+}
+
 bool profile_layer_name(const struct frame *frame, struct strbuf *ret)
 {
-	if (frame->kind != FRAME_SCOPE || !frame->name)
+	if (!frame->name)
 		return false;
+	size_t module = unnamed_place(frame);
+	if (module)
+		strbuf_add(ret, frame->name, module);
+	if (module || frame->kind != FRAME_SCOPE)
+		return module;
 
 	const char *copied = frame->name;
 	for (const char *c = frame->name; *c;) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A flame graph in a real browser: what a reader sees after clicks and keys, against the tree."""
 
+import collections
 import os
 import re
 import subprocess
@@ -190,6 +191,45 @@ class FlameTest(unittest.TestCase):
         classes = {row[0]: row[3] for row in page.labels()}
         self.assertTrue([c for n, c in classes.items() if n.startswith("[idle: blocked") and "idle" in c])
         self.assertEqual(self.browser.run("return document.getElementById('still')"), None)
+
+    def test_widest_tower(self):
+        """Named at the top, with the code that it is in; found here over the folded lines."""
+        page = self.page(self.train)
+        paths = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
+                 for line in run_picture(self.train, "--folded", "--first-look").decode().splitlines()]
+        path, total = [], sum(value for _, value in paths)
+        while path[-2:-1] != ["-"]:
+            kids = collections.Counter()
+            for names, value in paths:
+                if names[:len(path)] == path and len(names) > len(path):
+                    kids[names[len(path)]] += value
+            path.append(kids.most_common(1)[0][0])
+        value = sum(value for names, value in paths if names[:len(path)] == path)
+        self.assertEqual(page.text("widest"), "widest: py::tokenize (data.py:31) \u203a "
+                         f"{path[-1]}, {100 * value / total:.1f} %")
+        self.assertIn("py::tokenize (data.py:31)", path)
+        self.browser.keys("w")
+        self.assertEqual(page.zoomed(), path[-1])
+        self.browser.keys("Escape")
+        self.browser.click("#widest")
+        self.assertEqual(page.zoomed(), path[-1])
+        # Of many that are as wide, none is the tower.
+        even = b"".join(b"s samples 1 p python3;y f%d\n" % i for i in range(20))
+        page = self.page(even)
+        self.assertEqual(page.text("widest"), "widest: python3, 100 %")
+        # By leaf there are no towers.
+        self.browser.keys("b")
+        self.assertFalse(self.browser.run("return document.getElementById('widest').offsetWidth"))
+
+    def test_folded_tower_says_so(self):
+        page = self.page(b"s samples 300 p python3;y train;Y linear;C at::linear;C gemm\n"
+                         b"s samples 200 p python3;y train;N libtorch.so+0x10;C at::add\n"
+                         b"s samples 500 p python3;y train;N libtorch.so+0x22;n memcpy\n")
+        self.assertEqual(sorted(row[0] for row in page.labels()),
+                         ["all", "libtorch.so  70.0 %", "linear \u2026  30.0 %", "memcpy  50.0 %", "python3", "train"])
+        self.browser.keys("f")
+        self.assertLessEqual({"libtorch.so+0x10  20.0 %", "libtorch.so+0x22  50.0 %", "at::add  20.0 %", "at::linear"},
+                             {row[0] for row in page.labels()})
 
     def test_fills_the_window(self):
         page = self.page(self.train)

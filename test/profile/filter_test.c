@@ -203,6 +203,35 @@ static void layer_names(void **state)
 	}
 }
 
+/* Code of a framework without symbols goes by its library's name; one's own by where it is. */
+static void unnamed_places(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *want;
+		enum frame_class class;
+	} cases[] = {
+		{ "libtorch_cpu.so+0x4694fa0", "libtorch_cpu.so", FRAME_CLASS_FRAMEWORK },
+		{ "python3.11+0x0", "python3.11", FRAME_CLASS_INTERPRETER },
+		{ "a+0x1+0x2f", "a+0x1", FRAME_CLASS_FRAMEWORK },
+		{ "mine.so+0x10", NULL, FRAME_CLASS_OWN },
+		{ "mine.so+0x10", NULL, FRAME_CLASS_NONE },
+		{ "operator+", NULL, FRAME_CLASS_FRAMEWORK },
+		{ "x+0x", NULL, FRAME_CLASS_FRAMEWORK },
+		{ "x+0x1z", NULL, FRAME_CLASS_FRAMEWORK },
+		{ "+0x1", NULL, FRAME_CLASS_FRAMEWORK },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct strbuf name = { 0 };
+		struct frame f = { .kind = FRAME_NATIVE,
+				   .class = cases[i].class,
+				   .name = cases[i].name };
+		assert_int_equal(profile_layer_name(&f, &name), cases[i].want != NULL);
+		assert_string_equal(strbuf_text(&name), cases[i].want ? cases[i].want : "");
+		strbuf_release(&name);
+	}
+}
+
 static void matching(void **state)
 {
 	(void)state;
@@ -259,10 +288,11 @@ static void several_metrics(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(root_at),  cmocka_unit_test(focus_and_ignore),
-		cmocka_unit_test(hide),     cmocka_unit_test(reverse),
-		cmocka_unit_test(fold),     cmocka_unit_test(layer_names),
-		cmocka_unit_test(matching), cmocka_unit_test(several_metrics),
+		cmocka_unit_test(root_at),        cmocka_unit_test(focus_and_ignore),
+		cmocka_unit_test(hide),           cmocka_unit_test(reverse),
+		cmocka_unit_test(fold),           cmocka_unit_test(layer_names),
+		cmocka_unit_test(matching),       cmocka_unit_test(several_metrics),
+		cmocka_unit_test(unnamed_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

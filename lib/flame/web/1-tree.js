@@ -7,7 +7,7 @@ const ROOT = 0;
 const COLUMNS = ["kind", "class", "shade", "line", "full", "file", "module", "merged"];
 const KIND = { process: 1, scope: 2, python: 3, cxx: 4, native: 5, os: 6, boundary: 7, kernel: 8,
 	function: 9, source: 10, instruction: 11, stall: 12, idle: 13, missing: 14 };
-const CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4, CLASS_INTERPRETER = 5;
+const CLASS_OWN = 1, CLASS_MODEL = 2, CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4, CLASS_INTERPRETER = 5;
 
 async function inflate(text) {
 	const letters = atob(text);
@@ -147,9 +147,10 @@ class Tree {
 	 */
 	foldAll() {
 		const state = new Uint8Array(this.count);
+		const runs = Uint8Array.from(this.kind, (_, frame) => this.run(frame));
 		for (let i = 1; i < this.count; i++) {
 			const frame = this.frame[i], kind = this.kind[frame], parent = state[this.parent[i]];
-			const run = this.run(frame), seen = kind === KIND.python ? 4 : parent & 4;
+			const run = runs[frame], seen = kind === KIND.python ? 4 : parent & 4;
 			if (run === 3)
 				state[i] = seen ? parent & 3 | 12 : 4;
 			else

@@ -36,7 +36,8 @@ class View {
 			return { name, self, totals: tree.totals(self) };
 		}) : [];
 
-		this.columns = { frame: Int32Array, head: Int32Array, value: Float64Array, x: Float64Array,
+		/* folds: 1 when frames of frameworks are folded into the node; known once it was expanded. */
+		this.columns = { folds: Uint8Array, frame: Int32Array, head: Int32Array, value: Float64Array, x: Float64Array,
 			above: Int32Array, depth: Int32Array, kids: Int32Array, kidCount: Int32Array };
 		for (const side of this.sides)
 			this.columns[side.name] = Float64Array;
@@ -71,6 +72,7 @@ class View {
 		c.depth.data[v] = depth;
 		c.kids.data[v] = -1;
 		c.kidCount.data[v] = 0;
+		c.folds.data[v] = 0;
 		for (const side of this.sides)
 			c[side.name].data[v] = 0;
 		return v;
@@ -130,6 +132,8 @@ class View {
 			if (!totals[kid]) {
 				kid = end[kid];
 			} else if (this.isHidden(kid)) {
+				if (!(this.hidden >> this.tree.kind[this.tree.frame[kid]] & 1))
+					this.column("folds")[v] = 1;
 				kid++; /* its children come next, and are ours */
 			} else {
 				this.group(v, kid, this.frameShown(kid), "totals");
@@ -221,6 +225,34 @@ class View {
 		for (let kid = kids; kid < kids + this.column("kidCount")[v]; kid++)
 			own -= this.column("value")[kid];
 		return Math.max(0, own);
+	}
+
+	/*
+	 * The widest tower: from the root on to the widest child, up to the accelerator's work or idleness,
+	 * or to where more is spent than in any child. What is less than a quarter of what it stands on
+	 * is one of many, no tower.
+	 */
+	widest() {
+		const OF_MANY = 4;
+		let v = ROOT;
+		if (this.options.byLeaf)
+			return v;
+		for (;;) {
+			const own = this.own(v);
+			const first = this.column("kids")[v], end = first + this.column("kidCount")[v];
+			const value = this.column("value"), frame = this.column("frame");
+			let best = -1;
+			for (let kid = first; kid < end; kid++) {
+				if (best < 0 || value[kid] > value[best])
+					best = kid;
+			}
+			if (best < 0 || value[best] < own || value[best] * OF_MANY < value[v])
+				return v;
+			v = best;
+			const kind = this.tree.kind[frame[v]];
+			if (kind === KIND.kernel || kind === KIND.idle)
+				return v;
+		}
 	}
 
 	/* From the root to @v. */

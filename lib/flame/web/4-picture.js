@@ -8,6 +8,7 @@ const ROW = 16;
 const THIN = 0.5; /* pixels; what is thinner is part of a run */
 const HAIR = 0.1; /* pixels; what is above something thinner is not drawn */
 const LABELLED = 24; /* pixels: room for three columns */
+const FOLDED = " \u2026"; /* behind the name of a frame that others are folded into */
 const ROWS_MAX = 1500; /* beyond 32767 pixels browsers cannot draw; deeper frames come by zooming */
 
 function svgElement(name, attributes = {}) {
@@ -273,9 +274,18 @@ class Picture {
 		if (frame === RUN)
 			return count(this.view.column("kidCount")[box.v]) + " thin frames";
 		const columns = Math.floor((box.width - 6) / charWidth);
-		const name = label(tree.names[frame], tree.kind[frame] === KIND.cxx, columns);
-		const part = this.partText(box.v);
-		return name.length + part.length <= columns ? name + part : name;
+		let text = label(tree.names[frame], tree.kind[frame] === KIND.cxx, columns);
+		for (const more of [this.foldText(box.v), this.partText(box.v)]) {
+			if (text.length + more.length <= columns)
+				text += more;
+		}
+		return text;
+	}
+
+	/* Where a tower ends only because what is on it is folded. */
+	foldText(v) {
+		const isEnd = this.view.column("folds")[v] && this.view.own(v) > this.view.column("value")[v] / 2;
+		return isEnd ? FOLDED : "";
 	}
 
 	/* The share, where a tower gets narrower or ends. */

@@ -18,7 +18,8 @@ function button(id, text, title) {
 class Page {
 	constructor(tree) {
 		this.title = element("h1", {}, tree.header.title);
-		this.note = element("p", { id: "note" });
+		this.note = element("span", { id: "note" });
+		this.widest = button("widest", "", "Zoom to the widest tower (w)");
 		this.reset = button("unzoom", "Reset zoom", "Show all again (Esc)");
 		this.icicle = button("icicle", "Icicle", "Root at the top (i)");
 		this.byLeaf = button("byleaf", "By leaf", "What is on top, over all callers (b)");
@@ -41,7 +42,7 @@ class Page {
 		this.tip = element("div", { class: "tip", role: "tooltip", hidden: "" });
 		this.main = element("main", {}, this.canvas);
 		this.root = element("div", { class: "page" },
-			element("header", {}, this.title, this.note,
+			element("header", {}, this.title, element("p", {}, this.note, this.widest),
 				element("div", { class: "bar" }, this.reset, this.icicle, this.byLeaf, this.framework,
 					this.everything, this.metric,
 					element("span", { class: "gap" }), this.search, this.caseToggle, this.previous, this.following),

@@ -64,6 +64,7 @@ class App {
 		this.view = view;
 		this.tallest = 0;
 		this.shares = this.tree.shares(view.self);
+		this.widest = view.widest();
 		this.focused = ROOT;
 		if (this.search)
 			this.search.run(view);
@@ -154,6 +155,8 @@ class App {
 		const what = view.sides.length ? "what changed" : metric.meaning + this.sharesText();
 		page.note.textContent = amount(this.total(), metric.unit) + ": " + what +
 			(tree.header.note ? "; " + tree.header.note : "");
+		page.widest.hidden = this.widest === ROOT;
+		page.widest.textContent = this.widestText();
 		page.metric.value = state.metric;
 		page.reset.disabled = this.zoom === ROOT;
 		page.everything.disabled = !state.hidden && (state.full || !page.canFold);
@@ -187,6 +190,20 @@ class App {
 		const unit = this.tree.metrics[this.state.metric].unit;
 		const base = this.view.column("base")[v];
 		return "; was " + amount(base, unit) + ", " + (changeText(this.valueOf(v), base, this.total()) || "the same");
+	}
+
+	/* "widest: py::step (train.py:12) > gemm  46.4 %": the code that it is in, and what is on top. */
+	widestText() {
+		const { view, tree } = this;
+		const NAME_MAX = 48;
+		const frame = (v) => view.column("frame")[v];
+		const isOwn = (v) => tree.class[frame(v)] === CLASS_OWN || tree.class[frame(v)] === CLASS_MODEL;
+		const isHost = (v) => tree.kind[frame(v)] > KIND.process && tree.kind[frame(v)] < KIND.os && !tree.run(frame(v));
+		const below = view.path(this.widest).slice(1, -1);
+		const own = below.findLast(isOwn) ?? below.findLast(isHost);
+		const names = [own, this.widest].filter((v) => v !== undefined)
+			.map((v) => label(this.nameOf(v), tree.kind[frame(v)] === KIND.cxx, NAME_MAX));
+		return "widest: " + names.join(" \u203a ") + ", " + share(this.valueOf(this.widest), this.total());
 	}
 
 	sharesText() {
@@ -247,6 +264,8 @@ class App {
 					(changeText(now, base, this.total()) || "noise")]]];
 		}
 		const own = view.own(v);
+		if (view.column("folds")[v])
+			dim.push("frames of frameworks on it are folded (f shows them)");
 		const table = [["value", amount(value[v], unit)], ["of all", share(value[v], view.total)]];
 		if (above >= 0)
 			table.push(["of " + (this.state.byLeaf ? "frame below" : "caller"), share(value[v], value[above])]);

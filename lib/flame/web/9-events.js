@@ -4,6 +4,7 @@ App.prototype.listen = function () {
 	const onClick = (node, action) => node.addEventListener("click", action);
 
 	onClick(page.reset, () => this.zoomTo(ROOT));
+	onClick(page.widest, () => this.zoomTo(this.widest));
 	onClick(page.icicle, () => this.change({ inverted: !this.state.inverted }));
 	onClick(page.byLeaf, () => this.change({ byLeaf: !this.state.byLeaf }));
 	onClick(page.framework, () => this.change({ full: !this.state.full }));
@@ -114,6 +115,7 @@ App.prototype.onKey = function (event) {
 		b: () => this.change({ byLeaf: !state.byLeaf }),
 		f: () => this.change({ full: !state.full }),
 		e: () => this.change({ hidden: 0, full: true }),
+		w: () => this.widest !== ROOT && this.zoomTo(this.widest),
 		n: () => this.step(1),
 		N: () => this.step(-1),
 		ArrowUp: () => this.walk(state.inverted ? "down" : "up"),
