@@ -63,6 +63,12 @@ static void take_device(struct facts *x)
 	const struct device_peaks *peaks = device_peaks_find(o->device);
 
 	o->arch = "";
+	/* What the runtime says, for devices that no table knows. */
+	for (size_t i = 1; i < x->a->devices.len && !peaks; i++) {
+		const struct device *d = &x->a->devices.data[i];
+		if (!strcmp(analysis_text(x->a, d->text), o->device) && d->units <= UINT32_MAX)
+			o->units = (uint32_t)d->units;
+	}
 	if (!peaks)
 		return;
 	o->arch = peaks->arch;

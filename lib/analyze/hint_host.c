@@ -49,6 +49,7 @@ static void costs_release(struct costs *c)
 
 struct host_costs {
 	struct costs functions;
+	struct costs runtime; /* the same, of what calls a runtime */
 	struct costs topics[TOPIC_HINT_COUNT];
 };
 
@@ -93,11 +94,9 @@ static int add_moment(struct facts *x, struct host_costs *c, uint32_t node, uint
 	if (called == PROFILE_NONE)
 		return 0;
 	struct frame f = facts_frame(x, called);
-	/* Calls of a runtime are what launching costs. */
-	if (called != own && f.class != FRAME_CLASS_STDLIB && f.class != FRAME_CLASS_INTERPRETER &&
-	    f.kind != FRAME_PYTHON)
-		return 0;
-	return cost_add(&c->functions,
+	bool is_runtime = called != own && f.class != FRAME_CLASS_STDLIB &&
+			  f.class != FRAME_CLASS_INTERPRETER && f.kind != FRAME_PYTHON;
+	return cost_add(is_runtime ? &c->runtime : &c->functions,
 			hash_pair(profile_node(x->p, own).frame, profile_node(x->p, called).frame),
 			called, ns);
 }
@@ -107,7 +106,10 @@ static const char *called_text(struct facts *x, const struct frame *f)
 {
 	strbuf_reset(&x->text);
 	if (f->kind != FRAME_PYTHON) {
-		strbuf_puts(&x->text, f->name);
+		/* Where a library tells of no names, an address tells nobody anything. */
+		const char *address = strstr(f->name, "+0x");
+		strbuf_add(&x->text, f->name,
+			   address ? (size_t)(address - f->name) : strlen(f->name));
 		return facts_keep(x);
 	}
 	const char *name = strncmp(f->name, "py::", 4) ? f->name : f->name + 4;
@@ -119,10 +121,16 @@ static const char *called_text(struct facts *x, const struct frame *f)
 	return facts_keep(x);
 }
 
-static void take_function(struct facts *x, const struct costs *c)
+/* Calls of a runtime are what launching costs, up to this for each piece of work. */
+#define LAUNCHING_NS 1000000
+
+static void take_function(struct facts *x, const struct host_costs *c)
 {
-	const struct cost *most = cost_most(c);
+	const struct cost *most = cost_most(&c->functions), *runtime = cost_most(&c->runtime);
 	uint32_t own;
+	if (runtime && runtime->ns / LAUNCHING_NS > x->out->ops &&
+	    (!most || runtime->ns > most->ns))
+		most = runtime;
 	if (!most)
 		return;
 	struct frame f = facts_frame(x, most->node);
@@ -144,8 +152,16 @@ static void take_topic(struct facts *x, const struct costs *c, struct hint_part 
 		return;
 	struct frame f = facts_frame(x, most->node);
 	part->ns = c->ns;
-	part->text = called_text(x, &f);
 	part->where = facts_where(x, most->node);
+	/* Of a library whose every function is about it, which one it is tells nothing. */
+	if (topic_of(f.name, f.file, NULL) == TOPIC_COUNT && f.module) {
+		const char *slash = strrchr(f.module, '/');
+		strbuf_reset(&x->text);
+		strbuf_puts(&x->text, slash ? slash + 1 : f.module);
+		part->text = facts_keep(x);
+		return;
+	}
+	part->text = called_text(x, &f);
 }
 
 /* ---- all of it ---- */
@@ -167,7 +183,7 @@ static uint8_t *topics_of(const struct profile *p)
 	uint8_t *topics = malloc(profile_frame_count(p) + 1);
 	for (uint32_t i = 0; topics && i < profile_frame_count(p); i++) {
 		struct frame f = profile_frame_get(p, i);
-		topics[i] = (uint8_t)topic_of(f.name, f.file);
+		topics[i] = (uint8_t)topic_of(f.name, f.file, f.module);
 	}
 	return topics;
 }
@@ -194,7 +210,7 @@ int facts_host(struct facts *x)
 		return -ENOMEM;
 	x->topics = topics;
 	int rc = add_moments(x, &c);
-	take_function(x, &c.functions);
+	take_function(x, &c);
 	take_topic(x, &c.topics[TOPIC_LOADER], &o->loader);
 	take_topic(x, &c.topics[TOPIC_COMPILE], &o->compile);
 	take_topic(x, &c.topics[TOPIC_ALLOCATE], &o->allocate);
@@ -207,6 +223,7 @@ int facts_host(struct facts *x)
 	rc = rc ? rc : facts_syncs(x);
 	x->topics = NULL;
 	costs_release(&c.functions);
+	costs_release(&c.runtime);
 	for (int i = 0; i < TOPIC_HINT_COUNT; i++)
 		costs_release(&c.topics[i]);
 	return rc;

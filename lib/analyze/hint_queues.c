@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-/* Between the end of one kernel and the start of the next on the same device. */
+/* Between the end of one kernel and the start of the next on the same device; or a tenth of how long
+ * that takes, where a runtime on the host hands over. */
 #define HANDOVER_NS 10000
 /* Waiting less than this is what launching takes. */
 #define WAIT_LEAST_NS 5000
@@ -45,11 +46,13 @@ static void take_op(struct facts *x, const struct op *op, struct last *queue, st
 	const struct launch *l = analysis_op_launch(x->a, op);
 	struct hint_part *p = &x->out->serial;
 	uint64_t groups = op_groups(x->a, op);
+	uint64_t handover = (op->end_ns - op->start_ns) / 10;
 
+	handover = handover > HANDOVER_NS ? handover : HANDOVER_NS;
 	if (l && analysis_launch_is_seen(x->a, l) && !(l->flags & LAUNCH_REPLAY) && groups &&
 	    groups < x->out->units && others->groups && others->groups < x->out->units &&
 	    others->queue != op->queue && op->start_ns >= others->end_ns &&
-	    op->start_ns - others->end_ns < HANDOVER_NS) {
+	    op->start_ns - others->end_ns < handover) {
 		uint64_t ready = l->time_ns + l->duration_ns;
 		ready = queue->end_ns > ready ? queue->end_ns : ready;
 		if (others->end_ns > ready + WAIT_LEAST_NS) {

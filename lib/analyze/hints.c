@@ -68,15 +68,23 @@ static uint64_t in_window(const struct hint_facts *f, uint64_t device_ns)
 /* Fewer launches are no pattern. */
 #define MANY_OPS 20
 
-/* Gaps that launching alone explains: a launch call under a profiler takes up to so long. */
+/* Gaps that launching alone explains: a launch call under a profiler takes up to so long; a
+ * framework's way to one, or a queue that is slow to hand over what it holds; */
 #define LAUNCH_GAP_NS 50000
+#define QUEUE_GAP_NS  200000
+#define OP_GAP_NS     1000000
 
 static bool is_launching_bound(const struct hint_facts *f)
 {
-	return f->is_idle_known && (f->verdict == VERDICT_HOST || f->verdict == VERDICT_LAUNCH) &&
-	       f->ops >= MANY_OPS && f->device_ns / f->ops < TINY_NS && f->replayed * 2 < f->ops &&
-	       (f->launched_idle * 2 > f->ops ||
-		(f->window_ns - f->busy_ns) / f->ops < LAUNCH_GAP_NS) &&
+	bool is_host = f->verdict == VERDICT_HOST || f->verdict == VERDICT_LAUNCH;
+	if (!f->is_idle_known || !is_host || f->ops < MANY_OPS ||
+	    f->device_ns / f->ops >= TINY_NS || f->replayed * 2 >= f->ops)
+		return false;
+	uint64_t gap_ns = (f->window_ns - f->busy_ns) / f->ops;
+	uint64_t most_ns = f->launched_idle * 2 > f->ops  ? OP_GAP_NS
+			   : f->verdict == VERDICT_LAUNCH ? QUEUE_GAP_NS
+							  : LAUNCH_GAP_NS;
+	return gap_ns < most_ns &&
 	       is_part(f->late_ns + f->flight_ns + f->sync_ns, f->window_ns, 50);
 }
 
@@ -108,8 +116,10 @@ static uint64_t say_graph(const struct hint_facts *f, struct strbuf *out)
 
 static uint64_t say_sync(const struct hint_facts *f, struct strbuf *out)
 {
+	/* Without waiting, host and device would work at the same time: no more than either does. */
+	uint64_t gain = f->sync.ns < f->busy_ns ? f->sync.ns : f->busy_ns;
 	if (!f->is_idle_known || f->sync.count < 3 || is_launching_bound(f) ||
-	    !is_part(f->sync.ns, f->window_ns, WORTH_PERCENT))
+	    !is_part(gain, f->window_ns, WORTH_PERCENT))
 		return 0;
 	strbuf_printf(out, "Wait less often: %s", f->sync.text);
 	add_where(out, "in", &f->sync);
@@ -117,7 +127,7 @@ static uint64_t say_sync(const struct hint_facts *f, struct strbuf *out)
 		      (unsigned long long)f->sync.count, device_word(f));
 	add_time(out, f->sync.ns);
 	strbuf_printf(out, " (%.1f %%).", percent(f->sync.ns, f->window_ns));
-	return f->sync.ns;
+	return gain;
 }
 
 static uint64_t say_function(const struct hint_facts *f, struct strbuf *out)
@@ -161,7 +171,9 @@ static uint64_t say_compile(const struct hint_facts *f, struct strbuf *out)
 	const struct hint_part *p = &f->compile;
 	if (p->count < 3 || !is_part(p->ns, f->window_ns, WORTH_PERCENT))
 		return 0;
-	strbuf_printf(out, "%s again and again: ", p->text);
+	strbuf_puts(out, p->text);
+	add_where(out, "in", p);
+	strbuf_puts(out, " again and again: ");
 	add_time(out, p->ns);
 	strbuf_printf(out, " (%.1f %%) at %llu moments between launches",
 		      percent(p->ns, f->window_ns), (unsigned long long)p->count);
@@ -232,10 +244,13 @@ static uint64_t say_serial(const struct hint_facts *f, struct strbuf *out)
 	return p->ns;
 }
 
+/* Of all device time, in percent: of two that are alike, neither does. */
+#define KERNEL_DOMINATES 60
+
 static uint64_t say_kernel(const struct hint_facts *f, struct strbuf *out)
 {
 	const struct hint_part *p = &f->kernel;
-	if (f->verdict != VERDICT_KERNEL || !is_part(p->ns, f->device_ns, 50))
+	if (f->verdict != VERDICT_KERNEL || !is_part(p->ns, f->device_ns, KERNEL_DOMINATES))
 		return 0;
 	strbuf_printf(out, "One kernel dominates: %s takes ", p->text);
 	add_time(out, p->ns);

@@ -86,12 +86,22 @@ static struct item item_at(const struct host_time *h, size_t i)
 	return item_get(h->a, h->order[i]);
 }
 
-/* What it stands for of [@begin_ns, @end_ns). */
-static uint64_t item_part(const struct host_time *h, const struct item *x, uint64_t begin_ns,
-			  uint64_t end_ns)
+/* Where waits are known, a thread that is neither sampled nor waits for something waits for a CPU.
+ * Its samples stand for that time, too, if they are so many periods apart that it is not chance. */
+#define PERIODS_LEAST 4
+
+/* What samples stand for in a range: a period, or more if there are too few of them. */
+static uint64_t sample_ns(const struct host_time *h, uint64_t samples, uint64_t unwaited_ns)
 {
-	if (!x->is_span)
-		return x->time_ns >= begin_ns ? x->weight * h->period_ns : 0;
+	bool is_known = h->a->blocked.len && samples && h->period_ns &&
+			unwaited_ns >= PERIODS_LEAST * h->period_ns;
+	uint64_t share = is_known ? unwaited_ns / samples : 0;
+	return share > h->period_ns ? share : h->period_ns;
+}
+
+/* What of a span lies in [@begin_ns, @end_ns). */
+static uint64_t span_part(const struct item *x, uint64_t begin_ns, uint64_t end_ns)
+{
 	uint64_t from = x->time_ns > begin_ns ? x->time_ns : begin_ns;
 	uint64_t to = x->time_ns + x->weight < end_ns ? x->time_ns + x->weight : end_ns;
 	return to > from ? to - from : 0;
@@ -125,12 +135,27 @@ void host_time_within(const struct host_time *h, uint32_t thread, uint64_t begin
 		      uint64_t end_ns, uint64_t *sums)
 {
 	/* A span before the first that begins in the range may reach into it. */
-	size_t low = first_from(h, thread, begin_ns);
-	low -= low > h->first[thread];
-	for (; low < h->first[thread + 1]; low++) {
-		const struct item x = item_at(h, low);
+	size_t first = first_from(h, thread, begin_ns);
+	first -= first > h->first[thread];
+	uint64_t samples = 0, spans_ns = 0;
+	for (size_t i = first; i < h->first[thread + 1]; i++) {
+		const struct item x = item_at(h, i);
 		if (x.time_ns >= end_ns)
 			break;
-		sums[x.group] += item_part(h, &x, begin_ns, end_ns);
+		if (x.is_span)
+			spans_ns += span_part(&x, begin_ns, end_ns);
+		else if (x.time_ns >= begin_ns)
+			samples += x.weight;
+	}
+	uint64_t length = end_ns - begin_ns;
+	uint64_t each = sample_ns(h, samples, spans_ns < length ? length - spans_ns : 0);
+	for (size_t i = first; i < h->first[thread + 1]; i++) {
+		const struct item x = item_at(h, i);
+		if (x.time_ns >= end_ns)
+			break;
+		if (x.is_span)
+			sums[x.group] += span_part(&x, begin_ns, end_ns);
+		else if (x.time_ns >= begin_ns)
+			sums[x.group] += x.weight * each;
 	}
 }

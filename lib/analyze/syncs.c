@@ -76,7 +76,8 @@ static int compare_calls(const void *a, const void *b)
 
 struct gap {
 	uint64_t begin_ns, end_ns;
-	uint32_t thread; /* that launched what ended it */
+	uint32_t thread;      /* that launched what ended it, */
+	uint64_t launched_ns; /* and when; 0: it is not known */
 };
 
 struct gaps {
@@ -109,6 +110,9 @@ static void cost_gap(struct syncs *s, const struct gap *g)
 		uint64_t next = has_next ? s->calls.data[i + 1].time_ns : UINT64_MAX;
 		/* Did the device run out of work while the host waited, or had it none before? */
 		bool is_drained = call->time_ns <= g->begin_ns;
+		/* What was launched before the call is late for other reasons. */
+		if (is_drained && g->launched_ns && g->launched_ns < call->time_ns)
+			continue;
 		uint64_t from = is_drained ? g->begin_ns : call->time_ns;
 		uint64_t to = is_drained ? g->end_ns : call->end_ns;
 		to = to < next ? to : next;
@@ -117,24 +121,35 @@ static void cost_gap(struct syncs *s, const struct gap *g)
 	}
 }
 
-static int charge_nothing(void *data, const struct charge *charge)
+struct gaps_of {
+	const struct analysis *a;
+	struct gaps *gaps;
+};
+
+/* A gap's charges come behind it, and know what ended it. */
+static int take_charge(void *data, const struct charge *charge)
 {
-	(void)data;
-	(void)charge;
+	struct gaps_of *x = data;
+	if (charge->state == ACCOUNT_BUSY || !charge->op || !x->gaps->list.len)
+		return 0;
+	const struct launch *l = analysis_op_launch(x->a, &x->a->ops.data[charge->op - 1]);
+	if (l && analysis_launch_is_seen(x->a, l))
+		vec_last(&x->gaps->list)->launched_ns = l->time_ns;
 	return 0;
 }
 
 static int keep_gap(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct gaps *gaps = data;
-	return vec_push(&gaps->list, (struct gap){ begin_ns, end_ns, thread });
+	struct gaps_of *x = data;
+	return vec_push(&x->gaps->list, (struct gap){ begin_ns, end_ns, thread, 0 });
 }
 
 static int cost_devices(struct syncs *s, struct analysis *a, const struct filter *f)
 {
 	struct window given = { f->begin_ns, f->end_ns, f->source };
 	struct gaps gaps = { 0 };
-	struct account_sink sink = { .data = &gaps, .charge = charge_nothing, .gap = keep_gap };
+	struct gaps_of of = { a, &gaps };
+	struct account_sink sink = { .data = &of, .charge = take_charge, .gap = keep_gap };
 	struct account *acc = account_of(a);
 	int rc = acc ? 0 : -ENOMEM;
 

@@ -10,7 +10,8 @@
 struct sync_call {
 	uint64_t time_ns, end_ns;
 	/* Of the device's idle time: what falls into the call, and from when it ran out of work
-	 * during the call until the next work began, or until the next such call. What lies in no
+	 * during the call until the next work began, unless that had been launched before the
+	 * call; or until the next such call. What lies in no
 	 * gap between two pieces of work costs nothing: the last call of a program has to wait. */
 	uint64_t idle_ns;
 	uint32_t thread, site;

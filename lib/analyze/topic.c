@@ -4,53 +4,67 @@
 
 #include <errno.h>
 
-static const struct word {
-	enum topic topic;
-	bool is_file; /* a part of the source file's path, else of the name */
-	const char *text;
-} words[] = {
-	{ TOPIC_LOADER, false, "DataLoaderIter" },
-	{ TOPIC_LOADER, true, "torch/utils/data/" },
-	{ TOPIC_COMPILE, true, "torch/_dynamo/convert_frame.py" },
-	{ TOPIC_COMPILE, true, "torch/_inductor/compile_fx.py" },
-	{ TOPIC_COMPILE, true, "triton/compiler/compiler.py" },
-	{ TOPIC_COMPILE, false, "clBuildProgram" },
-	{ TOPIC_COMPILE, false, "nvrtcCompileProgram" },
-	{ TOPIC_COMPILE, false, "hiprtcCompileProgram" },
-	{ TOPIC_COMPILE, false, "zeModuleCreate" },
-	{ TOPIC_ALLOCATE, false, "cudaMalloc" },
-	{ TOPIC_ALLOCATE, false, "cudaFree" },
-	{ TOPIC_ALLOCATE, false, "cudaHostAlloc" },
-	{ TOPIC_ALLOCATE, false, "cuMemAlloc" },
-	{ TOPIC_ALLOCATE, false, "cuMemFree" },
-	{ TOPIC_ALLOCATE, false, "hipMalloc" },
-	{ TOPIC_ALLOCATE, false, "hipFree" },
-	{ TOPIC_ALLOCATE, false, "hipHostMalloc" },
-	{ TOPIC_ALLOCATE, false, "clCreateBuffer" },
-	{ TOPIC_ALLOCATE, false, "clReleaseMemObject" },
-	{ TOPIC_ALLOCATE, false, "zeMemAlloc" },
-	{ TOPIC_ALLOCATE, false, "zeMemFree" },
-	{ TOPIC_LOCK, false, "pthread_mutex_lock" },
-	{ TOPIC_LOCK, false, "__lll_lock_wait" },
-	{ TOPIC_LOCK, false, "take_gil" },
-	{ TOPIC_LOCK, false, "'acquire' of '_thread." },
-	{ TOPIC_IMPORT, true, "importlib" },
-	{ TOPIC_IMPORT, false, "_find_and_load" },
-	{ TOPIC_IMPORT, false, "PyImport_Import" },
-	{ TOPIC_IMPORT, false, "dlopen" },
-	{ TOPIC_LOAD, true, "torch/serialization.py" },
-	{ TOPIC_LOAD, true, "safetensors/" },
-	{ TOPIC_LOAD, false, "load_state_dict" },
-	{ TOPIC_LOAD, false, "from_pretrained" },
-	{ TOPIC_LOAD, false, "load_weights" },
-	{ TOPIC_LOAD, false, "load_checkpoint" },
+/* Parts of the function's name, of its source file's path, or of the binary it is in. */
+enum word_kind {
+	IN_NAME,
+	IN_FILE,
+	IN_MODULE
 };
 
-enum topic topic_of(const char *name, const char *file)
+static const struct word {
+	enum topic topic;
+	enum word_kind kind;
+	const char *text;
+} words[] = {
+	{ TOPIC_LOADER, IN_NAME, "DataLoaderIter" },
+	{ TOPIC_LOADER, IN_FILE, "torch/utils/data/" },
+	{ TOPIC_COMPILE, IN_FILE, "torch/_dynamo/convert_frame.py" },
+	{ TOPIC_COMPILE, IN_FILE, "torch/_inductor/compile_fx.py" },
+	{ TOPIC_COMPILE, IN_FILE, "triton/compiler/compiler.py" },
+	{ TOPIC_COMPILE, IN_NAME, "clBuildProgram" },
+	{ TOPIC_COMPILE, IN_NAME, "nvrtcCompileProgram" },
+	{ TOPIC_COMPILE, IN_NAME, "hiprtcCompileProgram" },
+	{ TOPIC_COMPILE, IN_NAME, "zeModuleCreate" },
+	/* Where they are called from is often lost in what calls them. */
+	{ TOPIC_COMPILE, IN_MODULE, "libLLVM" },
+	{ TOPIC_COMPILE, IN_MODULE, "libclang" },
+	{ TOPIC_COMPILE, IN_MODULE, "libnvrtc" },
+	{ TOPIC_COMPILE, IN_MODULE, "libnvidia-ptxjitcompiler" },
+	{ TOPIC_COMPILE, IN_MODULE, "libamd_comgr" },
+	{ TOPIC_COMPILE, IN_MODULE, "libigc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "cudaMalloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "cudaFree" },
+	{ TOPIC_ALLOCATE, IN_NAME, "cudaHostAlloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "cuMemAlloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "cuMemFree" },
+	{ TOPIC_ALLOCATE, IN_NAME, "hipMalloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "hipFree" },
+	{ TOPIC_ALLOCATE, IN_NAME, "hipHostMalloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "clCreateBuffer" },
+	{ TOPIC_ALLOCATE, IN_NAME, "clReleaseMemObject" },
+	{ TOPIC_ALLOCATE, IN_NAME, "zeMemAlloc" },
+	{ TOPIC_ALLOCATE, IN_NAME, "zeMemFree" },
+	{ TOPIC_LOCK, IN_NAME, "pthread_mutex_lock" },
+	{ TOPIC_LOCK, IN_NAME, "__lll_lock_wait" },
+	{ TOPIC_LOCK, IN_NAME, "take_gil" },
+	{ TOPIC_LOCK, IN_NAME, "'acquire' of '_thread." },
+	{ TOPIC_IMPORT, IN_FILE, "importlib" },
+	{ TOPIC_IMPORT, IN_NAME, "_find_and_load" },
+	{ TOPIC_IMPORT, IN_NAME, "PyImport_Import" },
+	{ TOPIC_IMPORT, IN_NAME, "dlopen" },
+	{ TOPIC_LOAD, IN_FILE, "torch/serialization.py" },
+	{ TOPIC_LOAD, IN_FILE, "safetensors/" },
+	{ TOPIC_LOAD, IN_NAME, "load_state_dict" },
+	{ TOPIC_LOAD, IN_NAME, "from_pretrained" },
+	{ TOPIC_LOAD, IN_NAME, "load_weights" },
+	{ TOPIC_LOAD, IN_NAME, "load_checkpoint" },
+};
+
+enum topic topic_of(const char *name, const char *file, const char *module)
 {
+	const char *const in[] = { [IN_NAME] = name, [IN_FILE] = file, [IN_MODULE] = module };
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		const char *in = words[i].is_file ? file : name;
-		if (in && strstr(in, words[i].text))
+		if (in[words[i].kind] && strstr(in[words[i].kind], words[i].text))
 			return words[i].topic;
 	}
 	return TOPIC_COUNT;
@@ -59,17 +73,18 @@ enum topic topic_of(const char *name, const char *file)
 static enum topic ref_topic(struct analysis *a, const struct frame_ref *ref)
 {
 	const struct object *o = &a->objects.data[ref->object];
+	const char *path = analysis_text(a, o->path);
 	struct symbol_frames symbols;
 	if (o->kind != OBJECT_ELF && o->kind != OBJECT_ANON)
-		return topic_of(analysis_text(a, o->name), analysis_text(a, o->path));
+		return topic_of(analysis_text(a, o->name), path, NULL);
 	if (analysis_symbolize(a, ref->object, ref->offset, &symbols) < 0)
-		return TOPIC_COUNT;
+		return topic_of(NULL, NULL, path);
 	for (size_t i = 0; i < symbols.count; i++) {
-		enum topic topic = topic_of(symbols.frames[i].name, symbols.frames[i].file);
+		enum topic topic = topic_of(symbols.frames[i].name, symbols.frames[i].file, path);
 		if (topic != TOPIC_COUNT)
 			return topic;
 	}
-	return TOPIC_COUNT;
+	return topic_of(NULL, NULL, path);
 }
 
 uint8_t *topics_of_stacks(struct analysis *a)

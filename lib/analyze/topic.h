@@ -18,7 +18,7 @@ enum topic {
 };
 static_assert(TOPIC_COUNT <= 8, "a set of them is a byte");
 
-/* TOPIC_COUNT: none of them. @file may be NULL. */
-enum topic topic_of(const char *name, const char *file);
+/* TOPIC_COUNT: none of them. @file and @module, a binary, may be NULL. */
+enum topic topic_of(const char *name, const char *file, const char *module);
 /* Which topics each stack (row) is about, as a set of bits; malloc'ed, NULL: no memory. */
 uint8_t *topics_of_stacks(struct analysis *a);

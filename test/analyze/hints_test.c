@@ -130,6 +130,22 @@ static void test_graph(void **state)
 	f.launched_idle = 90;
 	expect(f, "graph", NULL, 0);
 	f = eager();
+	f.ops = 50; /* 1.8 ms between them: launching takes no such time */
+	f.launched_idle = 50;
+	f.busy_ns = f.kernel_ns = f.device_ns = 1 * MS;
+	f.function.ns = 0;
+	expect(f, "graph", NULL, 0);
+	f = eager(); /* queued, 0.18 ms between them: too much if the host is late, ... */
+	f.ops = 500;
+	f.device_ns = 5 * MS;
+	f.launched_idle = 100;
+	expect(f, "graph", NULL, 0);
+	f.verdict = VERDICT_LAUNCH; /* ... and what a slow queue takes */
+	expect(f, "graph",
+	       "CUDA graph or torch.compile(mode=\"reduce-overhead\"): 500 ops of 10.0 us each. "
+	       "Blocker: item in main (a.py:2).",
+	       90 * MS);
+	f = eager();
 	f.is_idle_known = false;
 	expect_silence(f);
 }
@@ -161,6 +177,13 @@ static void test_host(void **state)
 	expect(f, "loader", NULL, 0);
 
 	f = eager();
+	f.compile = (struct hint_part){ "libLLVM.so", "build (a.c:5)", 30 * MS, 10 };
+	f.has_torch = false;
+	expect(f, "compile",
+	       "libLLVM.so in build (a.c:5) again and again: 30.0 ms (30.0 %) at 10 moments between "
+	       "launches.",
+	       30 * MS);
+	f.has_torch = true;
 	f.compile = (struct hint_part){ "compile", "", 30 * MS, 10 };
 	expect(f, "compile",
 	       "compile again and again: 30.0 ms (30.0 %) at 10 moments between launches; "
@@ -198,6 +221,15 @@ static void test_sync(void **state)
 	       "Wait less often: item in main (a.py:2), 40 times, leaves the GPU idle for 30.0 ms "
 	       "(30.0 %).",
 	       30 * MS);
+	/* Both at the same time take no less than the host alone. */
+	f.busy_ns = f.device_ns = 20 * MS;
+	expect(f, "sync",
+	       "Wait less often: item in main (a.py:2), 40 times, leaves the GPU idle for 30.0 ms "
+	       "(30.0 %).",
+	       20 * MS);
+	f.busy_ns = f.device_ns = 4 * MS;
+	expect(f, "sync", NULL, 0);
+	f.busy_ns = f.device_ns = 60 * MS;
 	f.sync.count = 2;
 	expect(f, "sync", NULL, 0);
 	f = healthy(); /* it waits, and the device has work */

@@ -165,6 +165,45 @@ static void test_idle_host(void **state)
 	scene_close(&s);
 }
 
+/*
+ * The device is idle for 10 ms. The launching thread, sampled at 1000 Hz, was seen three times in it
+ * and waited for 1 ms: where waits are known, it was ready to run in the 9 that are left, and each
+ * sample stands for 3. Where they are not, it may have done anything.
+ */
+static void test_idle_host_without_cpu(void **state)
+{
+	(void)state;
+	static const uint64_t ms = 1000000, expected[] = { 3, 9 };
+	for (int has_waits = 0; has_waits < 2; has_waits++) {
+		struct scene s;
+		scene_open(&s);
+		scene_process(&s, 1, 10, "toy");
+		scene_thread(&s, 1, 1, 10);
+		scene_device(&s, 1, 0);
+		scene_kernel(&s, 1, 1, "gemm");
+		scene_launch(&s, 1, 90 * ms, 1, "main;first", 1);
+		scene_launch(&s, 2, 110 * ms, 1, "main;second", 1);
+		scene_dispatch(&s, 1, 1, 91 * ms, 100 * ms);
+		scene_dispatch(&s, 2, 1, 110 * ms, 120 * ms);
+		for (uint64_t i = 0; i < 3; i++)
+			scene_sample(&s, (103 + i) * ms, 1, scene_stack(&s, "main;load"), 0, 1);
+		if (has_waits)
+			scene_put(&s, (struct record){ .type = RECORD_BLOCKED,
+						       .blocked = { .time_ns = 101 * ms,
+								    .duration_ns = 1 * ms,
+								    .thread = 1,
+								    .stack = scene_stack(
+									    &s, "main;wait") } });
+		scene_load(&s);
+		struct profile *p = scene_profile(&s, all);
+		assert_int_equal(tree_self(p, "toy;main;load", "idle-host"),
+				 expected[has_waits] * ms);
+		assert_int_equal(tree_self(p, "toy;main;wait", "idle-host"), has_waits * ms);
+		profile_free(p);
+		scene_close(&s);
+	}
+}
+
 /* bytes and flops of launches, bytes of copies of which the launch says nothing; launches and
  * dispatches that stand for several. */
 static void test_amounts(void **state)
@@ -397,10 +436,15 @@ static void test_short_names_collide(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_host_frames), cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_idle_host),   cmocka_unit_test(test_amounts),
-		cmocka_unit_test(test_filters),     cmocka_unit_test(test_unknown_metrics),
-		cmocka_unit_test(test_classes),     cmocka_unit_test(test_short_names_collide),
+		cmocka_unit_test(test_host_frames),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_idle_host_without_cpu),
+		cmocka_unit_test(test_idle_host),
+		cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_unknown_metrics),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_short_names_collide),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,30 @@ static void test_syncs(void **state)
 	scene_close(&s);
 }
 
+/*
+ * Work 1000..1100, and 1500..1600 launched at 1040. A wait from 1050 on is not why that begins so
+ * late, one from 1030 on may be.
+ */
+static void test_sync_behind_launch(void **state)
+{
+	(void)state;
+	static const uint64_t begins[] = { 1050, 1030 }, expected[] = { 0, 400 };
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+		struct scene s;
+		scene_toy(&s);
+		scene_work(&s, 1, 1, 1000, 1100);
+		scene_launch(&s, 2, 1040, 1, "main;run", 1);
+		scene_dispatch(&s, 2, 1, 1500, 1600);
+		scene_sync(&s, begins[i], 100, "main;wait");
+		scene_load(&s);
+		struct profile *p =
+			scene_profile(&s, (struct analysis_profile_options){ .full = true });
+		assert_int_equal(tree_total(p, "sync-idle"), expected[i]);
+		profile_free(p);
+		scene_close(&s);
+	}
+}
+
 /* A copy that was done when its call came back. */
 static void test_copy_waits(void **state)
 {
@@ -282,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_no_repeats),
 		cmocka_unit_test(test_syncs),
 		cmocka_unit_test(test_copy_waits),
+		cmocka_unit_test(test_sync_behind_launch),
 		cmocka_unit_test(test_unrecorded_graphs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
