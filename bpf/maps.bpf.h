@@ -11,6 +11,7 @@
 #include "bpf/ids.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "python/walk.h"
 
 /*
  * Ring of events, written by all programs, read by lib/collect/ring.c every 50 ms. 16 MiB holds
@@ -63,9 +64,12 @@ struct slot {
 	struct unwind_walk walk;
 	/* Of python.bpf.c. Here, as the verifier would follow what it knows of numbers on the stack. */
 	struct slot_python {
-		u64 frame; /* the next one */
-		u32 count; /* entries written */
-		u32 flags; /* enum event_python_flag */
+		struct python_thread thread;
+		struct python_search search;
+		uint64_t words[PYTHON_WORDS]; /* what a frame is read into */
+		uint64_t frame;               /* the next one */
+		u32 count;                    /* entries written */
+		u32 flags;                    /* enum event_python_flag */
 	} python;
 	__u64 registers[32]; /* launch.bpf.c */
 	__u64 words[EVENT_MAX_BYTES / 8];

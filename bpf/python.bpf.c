@@ -11,18 +11,6 @@
  */
 #include "bpf/stack.bpf.h"
 
-#include "python/walk.h"
-
-/* Thread states of one thread that count: of the main interpreter and one below it. */
-#define STATES_MAX 2
-
-struct python_thread {
-	u64 runtime, thread_id; /* for which it was found */
-	u64 next_ns;            /* when to search again */
-	u64 state[STATES_MAX];  /* the newest first; 0: none */
-	u64 is_unreadable;      /* the search ended early */
-};
-
 /*
  * Thread id, as the kernel counts -> its state. Least recently used ones go, so that nobody needs to
  * tell of threads that end; 16,384 are more than run Python at once.
@@ -49,73 +37,75 @@ static int access_read(void *data, uint64_t address, void *to, uint32_t size)
 }
 
 struct search_context {
-	struct python_search search;
+	struct python_search *search; /* both in the slot */
+	struct python_thread *thread;
 	const struct python_layout *layout;
-	u64 thread_id;
-	u64 state[STATES_MAX];
-	u64 is_unreadable;
 };
 
 static long search_step(u32 i, struct search_context *c)
 {
 	const struct python_access access = { access_read, NULL };
-	enum python_step rc = python_search_step(&access, c->layout, c->thread_id, &c->search);
+	struct python_thread *thread = c->thread;
+	enum python_step rc = python_search_step(&access, c->layout, thread->thread_id, c->search);
 
 	if (rc == PYTHON_STEP_FOUND) {
-		if (c->state[0]) {
-			c->state[1] = c->search.found;
+		if (thread->state[0]) {
+			thread->state[1] = c->search->found;
 			return 1;
 		}
-		c->state[0] = c->search.found;
+		thread->state[0] = c->search->found;
 		return 0;
 	}
-	c->is_unreadable = rc == PYTHON_STEP_FAILED;
+	thread->is_unreadable = rc == PYTHON_STEP_FAILED;
 	return rc != PYTHON_STEP_ON;
 }
 
-static __always_inline void search_thread(const struct python_layout *layout, u64 now_ns,
-					  struct python_thread *thread)
+static __always_inline void search_thread(struct slot_python *python,
+					  const struct python_layout *layout, u64 now_ns)
 {
 	const struct python_access access = { access_read, NULL };
-	struct search_context c = { .layout = layout, .thread_id = thread->thread_id };
+	struct python_thread *thread = &python->thread;
+	struct search_context c = { &python->search, thread, layout };
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	long steps = 0;
 
-	if (python_search_begin(&access, layout, thread->runtime, &c.search) == PYTHON_STEP_ON)
+	thread->state[0] = thread->state[1] = 0;
+	thread->is_unreadable = 0;
+	if (python_search_begin(&access, layout, thread->runtime, &python->search) ==
+	    PYTHON_STEP_ON)
 		steps = bpf_loop(SEARCH_STEPS, search_step, &c, 0);
 	else
-		c.is_unreadable = 1;
+		thread->is_unreadable = 1;
 	if (steps < 0)
 		steps = 0;
 	thread->next_ns =
-		now_ns + (c.state[0] ? SEARCH_AGAIN_NS : (steps + 1) * SEARCH_STEP_WAIT_NS);
-	thread->state[0] = c.state[0];
-	thread->state[1] = c.state[1];
-	thread->is_unreadable = c.is_unreadable;
+		now_ns + (thread->state[0] ? SEARCH_AGAIN_NS : (steps + 1) * SEARCH_STEP_WAIT_NS);
 	bpf_map_update_elem(&python_threads, &tid, thread, BPF_ANY);
 }
 
 /* The state of the current thread, from before or searched for now. */
-static __always_inline void find_thread(const struct python_layout *layout, u64 runtime, u64 now_ns,
-					struct python_thread *ret)
+static __always_inline void find_thread(struct slot_python *python,
+					const struct python_layout *layout, u64 runtime, u64 now_ns)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	const struct python_access access = { access_read, NULL };
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
+	struct python_thread *thread = &python->thread;
 	uint64_t frame;
 
-	ret->runtime = runtime;
-	ret->thread_id = BPF_CORE_READ(task, thread.fsbase);
-	if (known && known->runtime == runtime && known->thread_id == ret->thread_id &&
+	thread->runtime = runtime;
+	thread->thread_id = BPF_CORE_READ(task, thread.fsbase);
+	if (known && known->runtime == runtime && known->thread_id == thread->thread_id &&
 	    now_ns < known->next_ns) {
-		ret->state[0] = known->state[0];
-		ret->state[1] = known->state[1];
-		if (!ret->state[0] ||
-		    !python_thread_frame(&access, layout, ret->state[0], ret->thread_id, &frame))
+		thread->state[0] = known->state[0];
+		thread->state[1] = known->state[1];
+		thread->is_unreadable = 0;
+		if (!thread->state[0] || !python_thread_frame(&access, layout, thread->state[0],
+							      thread->thread_id, &frame))
 			return;
 	}
-	search_thread(layout, now_ns, ret);
+	search_thread(python, layout, now_ns);
 }
 
 /* What was sent of code objects. As many as PyTorch has; what is forgotten is sent again. */
@@ -251,7 +241,6 @@ static __always_inline void send_code(const struct python_layout *layout, u64 co
 struct frames_context {
 	struct slot *slot;
 	const struct python_layout *layout;
-	struct event_stack *stack;
 	struct slot_python *state; /* in the slot */
 	u32 first;                 /* byte of the slot's words where the entries begin */
 	u32 pid;
@@ -286,24 +275,19 @@ static __always_inline void end_run(struct frames_context *c)
 static long frame_step(u32 i, struct frames_context *c)
 {
 	const struct python_access access = { access_read, NULL };
-	struct python_entry entry, *to;
-	uint64_t frame = c->state->frame;
-	enum python_step step;
+	struct python_entry *to;
 
 	if (c->state->count >= EVENT_PYTHON_FRAMES) {
 		c->state->flags |= EVENT_PYTHON_CUT;
 		return 1;
 	}
-	step = python_frame_step(&access, c->layout, &frame, &entry);
-	c->state->frame = frame;
-	switch (step) {
+	to = entry_at(c, c->state->count);
+	if (!to)
+		return 1;
+	switch (python_frame_step(&access, c->layout, c->state->words, &c->state->frame, to)) {
 	case PYTHON_STEP_FOUND:
-		to = entry_at(c, c->state->count);
-		if (!to)
-			return 1;
-		*to = entry;
 		c->state->count++;
-		send_code(c->layout, entry.code & ~(u64)PYTHON_ENTRY_END, entry.check, c->pid);
+		send_code(c->layout, to->code & ~(u64)PYTHON_ENTRY_END, to->check, c->pid);
 		return 0;
 	case PYTHON_STEP_ON:
 		end_run(c);
@@ -331,7 +315,7 @@ static __always_inline void walk_state(struct frames_context *c, u64 state, u64 
 
 int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 {
-	struct python_thread thread = { 0 };
+	struct python_thread *thread;
 	struct frames_context c = { 0 };
 	const struct python_process *process;
 	struct event_header *header;
@@ -346,7 +330,8 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 	c.layout = process ? bpf_map_lookup_elem(&python_layouts, &process->layout) : NULL;
 	if (!c.layout)
 		return size;
-	find_thread(c.layout, process->runtime, header->time_ns, &thread);
+	thread = &slot->python.thread;
+	find_thread(&slot->python, c.layout, process->runtime, header->time_ns);
 	c.slot = slot;
 	c.state = &slot->python;
 	c.first = size;
@@ -354,10 +339,10 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 	c.state->count = 0;
 	c.state->flags = EVENT_PYTHON_KNOWN;
 	/* A page that is being copied after a fork, say. */
-	if (thread.is_unreadable)
+	if (thread->is_unreadable)
 		c.state->flags |= EVENT_PYTHON_CUT;
-	walk_state(&c, thread.state[0], thread.thread_id);
-	walk_state(&c, thread.state[1], thread.thread_id);
+	walk_state(&c, thread->state[0], thread->thread_id);
+	walk_state(&c, thread->state[1], thread->thread_id);
 	struct event_stack *stack = (void *)slot->words + at;
 	u32 count = c.state->count;
 	stack->python_count = count;

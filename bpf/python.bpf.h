@@ -6,6 +6,16 @@
 
 #include "bpf/python.h"
 
+/* Thread states of one thread that count: of the main interpreter and one below it. */
+#define STATES_MAX 2
+
+struct python_thread {
+	u64 runtime, thread_id; /* for which it was found */
+	u64 next_ns;            /* when to search again */
+	u64 state[STATES_MAX];  /* the newest first; 0: none */
+	u64 is_unreadable;      /* the search ended early */
+};
+
 /*
  * Process id -> its interpreter. Written by lib/collect/python.c, inherited and removed by
  * process.bpf.c. As large as `targets`.

@@ -453,7 +453,6 @@ struct walk_context {
 	struct event_stack *stack; /* in the slot */
 	void *mappings;            /* of the address space */
 	struct rows_known *known;
-	u64 known_for; /* which mappings; 0: none that may be remembered */
 };
 
 /* Odd, so that no two numbers have the same product: 2^64 / golden ratio, and a prime of its size. */
@@ -487,8 +486,8 @@ static __always_inline int row_at(struct walk_context *c, u64 pc, struct unwind_
 	const struct unwind_row *row;
 	u64 bits = *(volatile u64 *)&known->row;
 
-	mix ^= c->known_for;
-	if (c->known_for && (*(volatile u64 *)&known->check ^ bits) == mix) {
+	mix ^= walk->known_for;
+	if (walk->known_for && (*(volatile u64 *)&known->check ^ bits) == mix) {
 		*(u64 *)ret = bits;
 		return 0;
 	}
@@ -503,7 +502,7 @@ static __always_inline int row_at(struct walk_context *c, u64 pc, struct unwind_
 	}
 	bits = *(const u64 *)row;
 	*(u64 *)ret = bits;
-	if (c->known_for) {
+	if (walk->known_for) {
 		*(volatile u64 *)&known->row = bits;
 		*(volatile u64 *)&known->check = bits ^ mix;
 	}
@@ -713,7 +712,6 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 {
 	u32 pid, zero = 0;
 	const struct unwind_mapping *head;
-	struct unwind_memo_key key;
 	struct walk_context c;
 	u32 *space;
 
@@ -743,15 +741,15 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 		slot->walk.mapping_steps = mapping_search_steps(head->pages);
 		slot->walk.looked_ns = head->base;
 		bool is_settled = !has_changes(&slot->walk);
-		c.known_for = is_settled ? head->base * MIX_MAPPINGS : 0;
+		slot->walk.known_for = is_settled ? head->base * MIX_MAPPINGS : 0;
 		memo_begin(&slot->walk, left && is_settled);
-		memo_key(&key, &slot->walk.state);
-		if (slot->walk.has_memo && memo_find(slot, c.stack, &key))
+		memo_key(&slot->walk.key, &slot->walk.state);
+		if (slot->walk.has_memo && memo_find(slot, c.stack, &slot->walk.key))
 			return 0;
 		slot->walk.start_sp = slot->walk.state.sp;
 		c.stack->user_count = left;
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
-		memo_keep(&slot->walk, c.stack, &key);
+		memo_keep(&slot->walk, c.stack, &slot->walk.key);
 	} else {
 		fix_probed(&slot->walk);
 		c.stack->ips[left & 1] = slot->walk.state.pc;

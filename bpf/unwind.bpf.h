@@ -80,6 +80,8 @@ struct unwind_walk {
 	u32 has_memo;
 	u32 mapping_steps; /* of a search among @mappings */
 	u64 start_sp;
+	u64 known_for; /* which mappings rows are remembered for; 0: none may be */
+	struct unwind_memo_key key;
 	struct unwind_memo memo;
 	/* How far the copy of the stack is. */
 	struct unwind_copying {

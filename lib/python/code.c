@@ -110,9 +110,10 @@ int python_code_read(struct python_code *ret, const struct python_access *access
 {
 	CLEANUP(python_code_release) struct python_code c = { 0 };
 	const struct python_layout *layout = runtime->layout;
+	uint64_t words[PYTHON_WORDS] = { 0 };
 	uint32_t before, after;
 
-	if (python_code_check(access, layout, address, &before))
+	if (python_code_check(access, layout, address, words, &before))
 		return err_set(err, -EFAULT, "no code object to be read at 0x%llx",
 			       (unsigned long long)address);
 	if ((check && before != check) || !is_alive(access, runtime, address))
@@ -122,7 +123,7 @@ int python_code_read(struct python_code *ret, const struct python_access *access
 	if (rc < 0)
 		return err_set(err, rc, "what is at 0x%llx is no code object",
 			       (unsigned long long)address);
-	if (python_code_check(access, layout, address, &after) || before != after ||
+	if (python_code_check(access, layout, address, words, &after) || before != after ||
 	    !is_alive(access, runtime, address))
 		return err_set(err, -ESTALE, "the code object at 0x%llx has gone",
 			       (unsigned long long)address);

@@ -111,7 +111,8 @@ PYTHON_INLINE int python_thread_frame(const struct python_access *access,
 
 /*
  * A frame and a code object are each read at once, as a read costs more than what is read: into words,
- * in which members are found by their offsets. The sizes are less than those of the structs.
+ * in which members are found by their offsets. The sizes are less than those of the structs. The caller
+ * has the words, as the kernel's stack is small.
  */
 #define PYTHON_WORDS           16u
 #define PYTHON_OLD_FRAME_BYTES 112u /* PyFrameObject, to 3.10 */
@@ -135,10 +136,9 @@ PYTHON_INLINE uint32_t python_mix(uint32_t check, uint64_t value)
  */
 PYTHON_INLINE int python_code_check(const struct python_access *access,
 				    const struct python_layout *layout, uint64_t code,
-				    uint32_t *ret)
+				    uint64_t words[PYTHON_WORDS], uint32_t *ret)
 {
 	uint32_t base = layout->code_first_line & ~7u, file = layout->code_filename - base, check;
-	uint64_t words[PYTHON_WORDS] = { 0 };
 
 	if (access->read(access->data, code + base, words, PYTHON_CODE_BYTES))
 		return -1;
@@ -185,9 +185,10 @@ PYTHON_INLINE int python_bytecode(const struct python_access *access,
  */
 PYTHON_INLINE enum python_step python_frame_step(const struct python_access *access,
 						 const struct python_layout *layout,
-						 uint64_t *frame, struct python_entry *ret)
+						 uint64_t words[PYTHON_WORDS], uint64_t *frame,
+						 struct python_entry *ret)
 {
-	uint64_t words[PYTHON_WORDS] = { 0 }, code, instr, start = 0;
+	uint64_t code, instr, start = 0;
 	uint8_t mark = 0;
 
 	if (!*frame)
@@ -210,7 +211,7 @@ PYTHON_INLINE enum python_step python_frame_step(const struct python_access *acc
 			return PYTHON_STEP_FAILED;
 		ret->instr = (uint32_t)(instr - start);
 	}
-	if (python_code_check(access, layout, code, &ret->check))
+	if (python_code_check(access, layout, code, words, &ret->check))
 		ret->check = 0; /* paged out, perhaps: the recorder can still read it */
 	ret->code = code;
 	if (layout->boundary == PYTHON_RUN_EACH ||

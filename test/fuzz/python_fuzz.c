@@ -62,6 +62,7 @@ static void try_memory(uint32_t version, struct span memory)
 	const struct python_access access = { read_memory, &memory };
 	CLEANUP(python_code_release) struct python_code code = { 0 };
 	struct python_layout layout;
+	uint64_t words[PYTHON_WORDS] = { 0 };
 	struct python_entry entry;
 	struct python_search s;
 	uint64_t frame = 8;
@@ -71,7 +72,8 @@ static void try_memory(uint32_t version, struct span memory)
 	const struct python_runtime runtime = { &layout, 0 };
 	(void)python_code_read(&code, &access, &runtime, 64, 0, &err);
 	for (int i = 0;
-	     i < 64 && python_frame_step(&access, &layout, &frame, &entry) < PYTHON_STEP_END; i++)
+	     i < 64 && python_frame_step(&access, &layout, words, &frame, &entry) < PYTHON_STEP_END;
+	     i++)
 		;
 	if (python_search_begin(&access, &layout, 8, &s) != PYTHON_STEP_ON)
 		return;

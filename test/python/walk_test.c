@@ -115,11 +115,12 @@ static void next_frame(struct target *t, uint64_t *frame, char *ret, size_t size
 	const struct python_runtime runtime = { &t->binary.layout, t->binary.code_type + t->bias };
 	CLEANUP(python_code_release) struct python_code code = { 0 };
 	struct python_entry entry = { 0 };
+	uint64_t words[PYTHON_WORDS] = { 0 };
 	enum python_step rc;
 	struct err err;
 
 	do
-		rc = python_frame_step(&access, &t->binary.layout, frame, &entry);
+		rc = python_frame_step(&access, &t->binary.layout, words, frame, &entry);
 	while (rc == PYTHON_STEP_ON);
 	if (rc == PYTHON_STEP_END) {
 		snprintf(ret, size, "end");
@@ -218,19 +219,20 @@ static void test_hostile(void **state)
 	struct python_layout layout = { .boundary = PYTHON_RUN_SHIM, .frame_tlbc = PYTHON_ABSENT };
 	struct python_entry entry;
 	struct python_search s;
-	uint64_t frame = 0x1000;
+	uint64_t frame = 0x1000, words[PYTHON_WORDS] = { 0 };
 
 	(void)state;
 	assert_int_equal(python_search_begin(&cycle, &layout, 0x1000, &s), PYTHON_STEP_ON);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(python_search_step(&cycle, &layout, 1, &s), PYTHON_STEP_ON);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(python_frame_step(&cycle, &layout, &frame, &entry),
+		assert_int_equal(python_frame_step(&cycle, &layout, words, &frame, &entry),
 				 PYTHON_STEP_FOUND);
 	assert_int_equal(python_search_begin(&none, &layout, 0x1000, &s), PYTHON_STEP_FAILED);
-	assert_int_equal(python_frame_step(&none, &layout, &frame, &entry), PYTHON_STEP_FAILED);
+	assert_int_equal(python_frame_step(&none, &layout, words, &frame, &entry),
+			 PYTHON_STEP_FAILED);
 	frame = 0;
-	assert_int_equal(python_frame_step(&none, &layout, &frame, &entry), PYTHON_STEP_END);
+	assert_int_equal(python_frame_step(&none, &layout, words, &frame, &entry), PYTHON_STEP_END);
 }
 
 int main(void)
