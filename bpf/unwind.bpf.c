@@ -252,6 +252,14 @@ __noinline u64 probed_return(u64 utask, u64 stack)
 	return s.pc;
 }
 
+static __always_inline void leave_to(struct unwind_walk *walk, u64 pc, u64 sp)
+{
+	walk->state.pc = pc;
+	walk->state.sp = sp;
+	walk->state.is_return = 1;
+	walk->state.is_leaf = 0;
+}
+
 /*
  * On the innermost frame, in the trampoline that a function with a return probe has returned to. On
  * x86-64 since Linux 6.11 it is push ax, cx, r11; mov $uretprobe,ax; syscall; pop r11, cx; ret, where
@@ -262,6 +270,14 @@ static __always_inline void leave_trampoline(struct unwind_walk *walk, struct up
 {
 	u64 offset = walk->state.pc - walk->xol, sp = walk->state.sp, pc;
 
+	/* In the system call, when the kernel has taken the three registers off the stack already. */
+	if (offset == 0xd) {
+		pc = probed_return((u64)utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
+		if (pc) {
+			leave_to(walk, pc, sp);
+			return;
+		}
+	}
 	if (offset >= 1 && offset <= 0x10)
 		sp += offset < 2 ? 8 : offset < 4 || offset == 0xf ? 16 : offset < 0xf ? 24 : 8;
 	pc = probed_return((u64)utask, sp + (u64)(s64)UNWIND_RA_OFFSET);
@@ -271,12 +287,8 @@ static __always_inline void leave_trampoline(struct unwind_walk *walk, struct up
 	}
 	if (!pc && offset >= 0xd)
 		bpf_probe_read_user(&pc, sizeof(pc), (void *)(sp + (u64)(s64)UNWIND_RA_OFFSET));
-	if (!pc)
-		return;
-	walk->state.pc = pc;
-	walk->state.sp = sp;
-	walk->state.is_return = 1;
-	walk->state.is_leaf = 0;
+	if (pc)
+		leave_to(walk, pc, sp);
 }
 
 /*

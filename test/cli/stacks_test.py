@@ -199,16 +199,16 @@ class Stacks(unittest.TestCase):
         return self.record('--', STACKS, mode, '2')
 
     def test_return_probe(self):
-        """perf reaches main in none of the stacks below a function with a return probe."""
+        """perf reaches main in none of the stacks below a function with a return probe. By tables alone
+        but for the moment when the kernel has put its trampoline onto the stack and not yet noted what
+        was there: nobody can tell the caller then, and its caller has to be looked for."""
         samples = self.check(self.with_return_probe('_ZL7librarym', 'mixed'), table=99.0)
         below = [s for s in samples if any(m == 'stacks' for m, _ in s[2])]
         self.assertGreater(len(below), 100)
         self.assertFalse(any(m == '[uprobes]' for s in samples for m, _ in s[2]))
 
     def test_many_return_probes(self):
-        """A third of 45 frames has one pending, and most of the time goes into the probes: while the
-        kernel has put its trampoline onto the stack and not yet noted what was there, nobody can tell
-        the caller."""
+        """A third of 45 frames has one pending, and most of the time goes into the probes."""
         capture = self.with_return_probe('_ZN5small5visitEjm', 'calls')
         self.check(capture, table=85.0, rooted=95.0, count=50)
 
