@@ -33,7 +33,8 @@ bool input_can_be_read_twice(const char *path);
 
 /* @path NULL: INPUT_DEFAULT. */
 int input_open(struct input **ret, const char *path, struct err *err);
-/* Captures and traces of several ranks of one job as one; none: INPUT_DEFAULT. */
+/* Captures and traces of several ranks of one job as one; none: INPUT_DEFAULT. @paths are read until
+ * it is closed. */
 int input_open_ranks(struct input **ret, const char *const *paths, size_t count, struct err *err);
 /*
  * Says on stderr what was damaged or missing in what has been read, in one sentence. Returns the

@@ -637,8 +637,8 @@ int cmd_report(int argc, char **argv)
 
 	options_parse(&argp, argc, argv, &opt);
 	int rc = input_open_ranks(&in, opt.paths.data, opt.paths.len, &err);
-	vec_release(&opt.paths);
 	if (rc < 0) {
+		vec_release(&opt.paths);
 		free(opt.tree.list);
 		return tell_error(&err);
 	}
@@ -649,5 +649,7 @@ int cmd_report(int argc, char **argv)
 	if (fflush(stdout) != 0)
 		status = CMD_FAILED; /* tell_at_exit() says why */
 	analysis_free(TAKE(a));      /* before the reader, whose strings it shows */
-	return input_close(in, status);
+	status = input_close(in, status);
+	vec_release(&opt.paths); /* which are being read until then */
+	return status;
 }
