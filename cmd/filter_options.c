@@ -9,6 +9,8 @@ enum {
 	KEY_HOST,
 	KEY_RUN,
 	KEY_DEVICE,
+	KEY_STREAM,
+	KEY_SCOPE,
 	KEY_KERNEL,
 	KEY_TIME,
 	KEY_STEP,
@@ -22,6 +24,9 @@ static const struct argp_option options[] = {
 	{ "host", KEY_HOST, "NAME[,NAME]", 0, "Only processes of these hosts", 0 },
 	{ "run", KEY_RUN, "N[,N]", 0, "Only these of the runs that were merged", 0 },
 	{ "device", KEY_DEVICE, "N[,N]", 0, "Only work on these devices", 0 },
+	{ "stream", KEY_STREAM, "N[,N]", 0, "Only work on these streams or queues", 0 },
+	{ "scope", KEY_SCOPE, "PATTERN[,PATTERN]", 0,
+	  "Only what runs in, or was launched from, scopes or modules whose name matches", 0 },
 	{ "kernel", KEY_KERNEL, "PATTERN[,PATTERN]", 0,
 	  "Only kernels and copies whose name matches", 0 },
 	{ "time", KEY_TIME, "FROM,TO", 0,
@@ -55,6 +60,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEVICE:
 		filter->device = arg;
+		return 0;
+	case KEY_STREAM:
+		filter->stream = arg;
+		return 0;
+	case KEY_SCOPE:
+		filter->scope = arg;
 		return 0;
 	case KEY_KERNEL:
 		filter->kernel = arg;

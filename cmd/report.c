@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accel-prof report: what the accelerator's time went to, as text. */
 #include "analyze/analyze.h"
+#include "analyze/groups.h"
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "cmd/by.h"
 #include "cmd/cmd.h"
 #include "cmd/filter_options.h"
 #include "cmd/input.h"
@@ -25,6 +27,8 @@
 #define REPORT_LINES   40
 /* Rows of a view that was asked for by name. */
 #define VIEW_ROWS 35
+/* Of each part. */
+#define VIEW_ROWS_BY 8
 /* The first page: activities of the host, and lines that each table gets at least. */
 #define PAGE_ACTIVITIES      7
 #define PAGE_CODE_LINES      7
@@ -81,11 +85,13 @@ struct report_options {
 	size_t limit; /* 0: not given */
 	bool full, no_inline;
 	enum format format;
+	const char *by; /* NULL: not split */
 	struct tree_options tree;
 };
 
 enum {
 	KEY_SORT = 256,
+	KEY_BY,
 	KEY_VIEW,
 	KEY_JSON,
 	KEY_CSV,
@@ -104,6 +110,8 @@ static const struct argp_option options[] = {
 	  "processes, queue, overlap, where, idle-host, quality or metrics",
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
+	{ "by", KEY_BY, "PART", 0,
+	  "Make the table for each device, stream, process, thread, step or scope", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },
@@ -155,6 +163,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SORT:
 		opt->sort = arg;
+		return 0;
+	case KEY_BY:
+		if (!analysis_groups_known(arg))
+			argp_error(state, "cannot make a table by '%s'", arg);
+		opt->by = arg;
 		return 0;
 	case 'i':
 	case ARGP_KEY_ARG:
@@ -589,6 +602,91 @@ static int make_profile(struct profile **ret, const struct report_options *opt, 
 	return 0;
 }
 
+/* ---- the same table for each part ---- */
+
+struct part_maker {
+	const struct report_options *opt;
+	struct analysis *a;
+	size_t limit;
+};
+
+static int make_part(void *data, const struct analysis_filter *filter, struct sheet *t,
+		     struct err *err)
+{
+	const struct part_maker *m = data;
+	CLEANUP(profile_free) struct profile *p = NULL;
+	struct report_options opt = *m->opt;
+	struct analysis_summary s;
+
+	opt.filter = *filter;
+	int rc = make_profile(&p, &opt, m->a, err);
+	rc = rc ? rc : analysis_summarize(m->a, filter, &s, err);
+	if (rc < 0)
+		return rc;
+	struct view v = { .a = m->a,
+			  .p = p,
+			  .s = &s,
+			  .filter = filter,
+			  .sort = opt.sort,
+			  .limit = m->limit,
+			  .tree = &opt.tree };
+	rc = opt.view->make(t, &v, err);
+	analysis_summary_release(&s);
+	return rc;
+}
+
+static int write_by_json(struct by *by, struct err *err)
+{
+	struct json *j = NULL;
+	if (json_new(&j, stdout) < 0)
+		return err_set(err, -ENOMEM, "cannot write JSON");
+	json_object(j);
+	json_key(j, "format");
+	json_text(j, "accel-prof report 1");
+	if (by->columns) {
+		json_key(j, by->sheet.name);
+		sheet_json(j, &by->sheet);
+	}
+	json_object_end(j);
+	int rc = json_finish(j, err);
+	json_free(j);
+	return rc;
+}
+
+static int write_by(const struct report_options *opt, struct by *by, struct err *err)
+{
+	if (opt->format == FORMAT_JSON)
+		return write_by_json(by, err);
+	if (!by->columns || !sheet_rows(&by->sheet)) {
+		tell("nothing to show by %s", opt->by);
+		return 0;
+	}
+	if (opt->format == FORMAT_CSV)
+		return sheet_csv(stdout, &by->sheet, err);
+	if (by->left_out)
+		tell("%zu more parts are not shown", by->left_out);
+	return sheet_print(stdout, &by->sheet, report_width(), err);
+}
+
+static int print_by(struct report_options *opt, struct analysis *a, struct err *err)
+{
+	struct part_maker m = {
+		.opt = opt,
+		.a = a,
+		.limit = opt->limit                   ? opt->limit
+			 : opt->format == FORMAT_TEXT ? VIEW_ROWS_BY
+						      : SIZE_MAX - 1,
+	};
+	struct by by;
+
+	opt->view = opt->view ? opt->view : find_view("kernels");
+	int rc = by_fill(&by, a, &opt->filter, opt->by,
+			 &(struct by_maker){ .make = make_part, .data = &m }, err);
+	rc = rc ? rc : write_by(opt, &by, err);
+	by_release(&by);
+	return rc;
+}
+
 static int print_report(struct report_options *opt, struct analysis *a, struct err *err)
 {
 	CLEANUP(profile_free) struct profile *p = NULL;
@@ -643,7 +741,8 @@ int cmd_report(int argc, char **argv)
 		return tell_error(&err);
 	}
 	rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
-	rc = rc < 0 ? rc : print_report(&opt, a, &err);
+	if (rc == 0)
+		rc = opt.by ? print_by(&opt, a, &err) : print_report(&opt, a, &err);
 	free(opt.tree.list);
 	int status = rc < 0 ? tell_error(&err) : CMD_OK;
 	if (fflush(stdout) != 0)

@@ -314,12 +314,14 @@ static int run_parts(struct run *run, const struct parts *parts)
 
 /* The device's work inside the window, still in order of start. */
 static int parts_cut(const struct account *acc, uint32_t device, const struct window *w,
-		     struct parts *ret)
+		     const bool *queues, struct parts *ret)
 {
 	for (size_t i = acc->first[device]; i < acc->first[device + 1]; i++) {
 		const struct op *op = &acc->a->ops.data[acc->ops[i]];
 		struct part part = { op->start_ns, op->end_ns, acc->ops[i] };
 		bool is_moment = part.start_ns == part.end_ns;
+		if (queues && !queues[op->queue])
+			continue;
 		if (part.end_ns < w->begin_ns || part.start_ns > w->end_ns)
 			continue;
 		if (!is_moment && (part.end_ns == w->begin_ns || part.start_ns == w->end_ns))
@@ -347,7 +349,7 @@ int account_device(struct account *acc, uint32_t device, const struct window *gi
 				   acc->first[device + 1] - acc->first[device],
 				   &run.totals.window)) < 0)
 		return rc;
-	rc = parts_cut(acc, device, &run.totals.window, &parts);
+	rc = parts_cut(acc, device, &run.totals.window, sink->queues, &parts);
 	if (!rc && !parts.list.len)
 		rc = -ENOENT;
 	if (!rc)

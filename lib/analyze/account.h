@@ -42,6 +42,8 @@ struct charge {
 /* What is told, one call each; a negative return value ends the accounting with it. */
 struct account_sink {
 	void *data;
+	/* By row of a queue, which are meant: the device is busy with their work alone; NULL: all. */
+	const bool *queues;
 	int (*charge)(void *data, const struct charge *charge);
 	/* The device was idle; @thread launched what came next, or after the last work that; 0: it
 	 * is not known. Before the charges of that time. May be NULL. */

@@ -3,6 +3,7 @@
 
 #include "analyze/account.h"
 #include "analyze/outliers.h"
+#include "analyze/scopes.h"
 #include "analyze/tables.h"
 #include "analyze/work_index.h"
 #include "device/device.h"
@@ -66,7 +67,8 @@ int analysis_load(struct analysis **ret, struct capture_reader *r,
 	int rc = analysis_read(a, opt, err);
 	if (rc < 0)
 		return rc;
-	if (analysis_join(a) < 0 || analysis_find_steps(a) < 0 || analysis_find_outliers(a) < 0)
+	if (analysis_find_scopes(a) < 0 || analysis_join(a) < 0 || analysis_find_steps(a) < 0 ||
+	    analysis_find_outliers(a) < 0)
 		return err_set(err, -ENOMEM, "cannot hold the capture");
 	*ret = TAKE(a);
 	return 0;

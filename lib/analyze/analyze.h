@@ -51,6 +51,8 @@ struct analysis_filter {
 	const char *host;   /* "node1,node2" */
 	const char *run;    /* "1,2": of a capture that is several, merged */
 	const char *device; /* "0,1": as the runtime counts */
+	const char *stream; /* "7,13": streams or queues, by number or name */
+	const char *scope; /* "ProfilerStep*,forward": work asked for inside such scopes, modules */
 	const char *kernel; /* "gemm*,softmax": shell patterns on the short or the full name */
 	const char *time;   /* "1.5,2.5", ",2": seconds since the start; "10%-20%": of the span */
 	const char *step;   /* "6", "6-8", "all": iterations, by their numbers */

@@ -81,7 +81,7 @@ static int build_lost(struct build *b, const char *what)
 	const struct analysis_filter *f = &b->opt->filter;
 	uint32_t node;
 	if (f->pid || f->tid || f->comm || f->device || f->kernel || f->time || f->step ||
-	    !lost_any(b->a, what))
+	    f->stream || f->scope || !lost_any(b->a, what))
 		return 0;
 	if (paths_missing(b->paths, "[lost]", &node) < 0)
 		return -ENOMEM;
@@ -121,7 +121,9 @@ static int charge_wall(void *data, const struct charge *charge)
 static int build_account(struct build *b, const struct account_sink *sink)
 {
 	struct window given = { b->f->begin_ns, b->f->end_ns, b->f->source };
+	struct account_sink filtered = *sink;
 	struct account *acc = account_of(b->a);
+	filtered.queues = b->f->queues;
 	if (!acc)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < b->a->devices.len; d++) {
@@ -129,7 +131,7 @@ static int build_account(struct build *b, const struct account_sink *sink)
 		if (!b->f->device_passes[d])
 			continue;
 		b->device = d;
-		int rc = account_device(acc, d, b->f->has_time ? &given : NULL, sink, &totals);
+		int rc = account_device(acc, d, b->f->has_time ? &given : NULL, &filtered, &totals);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
 	}
@@ -199,7 +201,7 @@ static int build_idle_host(struct build *b)
 
 static bool op_passes(const struct build *b, const struct op *op)
 {
-	return b->f->device_passes[op->device] && b->f->name_passes[op->name] &&
+	return filter_on(b->f, op->device, op->queue) && b->f->name_passes[op->name] &&
 	       filter_time(b->f, op->start_ns);
 }
 
@@ -229,7 +231,7 @@ static int build_device_time(struct build *b)
 static bool launch_passes(const struct build *b, const struct launch *l)
 {
 	return b->f->name_passes[l->name] && filter_time(b->f, l->time_ns) &&
-	       b->f->device_passes[b->a->queues.data[l->queue].device] &&
+	       filter_on(b->f, b->a->queues.data[l->queue].device, l->queue) &&
 	       filter_site(b->f, &b->a->sites.data[l->site]);
 }
 
@@ -520,7 +522,7 @@ static int build_sums(struct build *b, const uint64_t *sums)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->sample_groups.len; i++) {
 		uint32_t group = b->group_order[i], node;
-		if (!sums[group] || !b->f->thread_passes[a->sample_groups.data[group].thread])
+		if (!sums[group] || !filter_group(b->f, &a->sample_groups.data[group]))
 			continue;
 		if (group_node(b, group, &node) < 0)
 			return -ENOMEM;

@@ -175,7 +175,7 @@ int collectives_find(struct collectives *c, struct analysis *a, const struct fil
 
 	vec_for_each(&a->ops, op) {
 		uint32_t site;
-		if (op->kind != LAUNCH_COLLECTIVE || !f->device_passes[op->device] ||
+		if (op->kind != LAUNCH_COLLECTIVE || !filter_on(f, op->device, op->queue) ||
 		    !f->name_passes[op->name] || !filter_time(f, op->start_ns))
 			continue;
 		rc = analysis_op_site(a, op, &site);

@@ -110,7 +110,7 @@ static int tell_sample(struct telling *t, const struct sample *s)
 		.duration_ns = is_span ? s->weight : 0,
 		.value = s->weight,
 	};
-	if (!t->f->thread_passes[g->thread] || !filter_time(t->f, s->time_ns))
+	if (!filter_group(t->f, g) || !filter_time(t->f, s->time_ns))
 		return 0;
 	uint32_t process = t->a->threads.data[g->thread].process;
 	int rc = paths_stack(t->paths, process, g->stack, &e.node);
@@ -139,7 +139,7 @@ static int tell_launch(struct telling *t, const struct launch *l)
 	/* The time of such a launch is made up. */
 	if (l->flags & LAUNCH_BEFORE_WINDOW || !t->f->name_passes[l->name] ||
 	    !filter_time(t->f, l->time_ns) ||
-	    !t->f->device_passes[t->a->queues.data[l->queue].device] ||
+	    !filter_on(t->f, t->a->queues.data[l->queue].device, l->queue) ||
 	    !filter_site(t->f, &t->a->sites.data[l->site]))
 		return 0;
 	int rc = paths_site(t->paths, l->site, &e.node);
@@ -216,7 +216,7 @@ static int tell_op(struct telling *t, const struct op *op)
 		.value = op->bytes,
 	};
 	uint32_t site;
-	if (!t->f->device_passes[op->device] || !t->f->name_passes[op->name] ||
+	if (!filter_on(t->f, op->device, op->queue) || !t->f->name_passes[op->name] ||
 	    !filter_time(t->f, op->start_ns))
 		return 0;
 	if (analysis_op_site(t->a, op, &site) < 0)
@@ -259,7 +259,12 @@ static int idle_charge(void *data, const struct charge *charge)
 static int tell_idle(struct telling *t)
 {
 	struct window given = { t->f->begin_ns, t->f->end_ns, WINDOW_GIVEN };
-	struct account_sink sink = { .data = t, .charge = idle_charge, .gap = idle_gap };
+	struct account_sink sink = {
+		.data = t,
+		.queues = t->f->queues,
+		.charge = idle_charge,
+		.gap = idle_gap,
+	};
 	if (!t->a->ops.len || !t->a->has_timeline)
 		return 0;
 	struct account *acc = account_of(t->a);

@@ -61,7 +61,7 @@ int analysis_devices(struct analysis *a, const struct analysis_filter *filter,
 		return err_set(err, -ENOMEM, "cannot list the devices");
 	}
 	vec_for_each(&a->ops, op)
-		has_work[op->device] |= f.device_passes[op->device];
+		has_work[op->device] |= filter_on(&f, op->device, op->queue);
 	for (size_t i = 0; i < a->devices.len; i++) {
 		const struct device *d = &a->devices.data[i];
 		if (!has_work[i])

@@ -3,6 +3,7 @@
 
 #include "analyze/kernel_name.h"
 #include "analyze/steps.h"
+#include "base/frame.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -13,7 +14,9 @@ void filter_release(struct filter *f)
 	free(f->thread_passes);
 	free(f->process_passes);
 	free(f->device_passes);
+	free(f->queue_passes);
 	free(f->name_passes);
+	free(f->stack_passes);
 	*f = (struct filter){ 0 };
 }
 
@@ -128,6 +131,57 @@ static int name_matches(const char *patterns, const char *name, bool *ret)
 	strbuf_release(&plain);
 	strbuf_release(&brief);
 	return rc;
+}
+
+/* Streams have numbers, queues of some runtimes names. */
+static void filter_queues(struct filter *f, const struct analysis *a, const char *list)
+{
+	for (size_t i = 0; i < a->queues.len; i++) {
+		const struct queue *q = &a->queues.data[i];
+		f->queue_passes[i] =
+			!list || (i && (list_has_number(list, q->handle) ||
+					list_has_text(list, analysis_text(a, q->text))));
+	}
+	f->queues = list ? f->queue_passes : NULL;
+}
+
+static bool text_matches(const char *patterns, const char *text)
+{
+	struct span item;
+	char pattern[256];
+	while (list_next(&patterns, &item)) {
+		snprintf(pattern, sizeof(pattern), "%.*s", (int)item.size, (const char *)item.data);
+		if (item.size < sizeof(pattern) && !fnmatch(pattern, text, 0))
+			return true;
+	}
+	return false;
+}
+
+/* Stacks that have a scope or a module of such a name in them. */
+static int filter_scopes(struct filter *f, const struct analysis *a, const char *patterns)
+{
+	uint32_t count = pairtab_count(&a->stack_nodes);
+	if (!patterns)
+		return 0;
+	CLEANUP_FREE bool *objects = calloc(a->objects.len, sizeof(*objects));
+	CLEANUP_FREE bool *nodes = calloc(count, sizeof(*nodes));
+	f->stack_passes = calloc(a->stacks.len, sizeof(*f->stack_passes));
+	if (!objects || !nodes || !f->stack_passes)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->objects.len; i++) {
+		const struct object *o = &a->objects.data[i];
+		bool is_scope = o->kind == OBJECT_SCOPE || o->kind == OBJECT_MODULE ||
+				(o->kind == OBJECT_FRAME && o->frame_kind == FRAME_SCOPE);
+		objects[i] = is_scope && text_matches(patterns, analysis_text(a, o->name));
+	}
+	/* A caller's node comes before those that it called. */
+	for (uint32_t i = 1; i < count; i++) {
+		struct pair step = pairtab_get(&a->stack_nodes, i);
+		nodes[i] = nodes[step.first] || objects[analysis_frame(a, step.second).object];
+	}
+	for (size_t i = 0; i < a->stacks.len; i++)
+		f->stack_passes[i] = nodes[a->stacks.data[i].leaf];
+	return 0;
 }
 
 static int filter_names(struct filter *f, const struct analysis *a, const char *patterns)
@@ -269,13 +323,16 @@ int filter_init(struct filter *f, struct analysis *a, const struct analysis_filt
 	f->thread_passes = calloc(a->threads.len, sizeof(bool));
 	f->process_passes = calloc(a->processes.len, sizeof(bool));
 	f->device_passes = calloc(a->devices.len, sizeof(bool));
+	f->queue_passes = calloc(a->queues.len, sizeof(bool));
 	f->name_passes = calloc(strtab_count(&a->names), sizeof(bool));
-	if (!f->thread_passes || !f->process_passes || !f->device_passes || !f->name_passes ||
-	    filter_names(f, a, texts->kernel) < 0) {
+	if (!f->thread_passes || !f->process_passes || !f->device_passes || !f->queue_passes ||
+	    !f->name_passes || filter_names(f, a, texts->kernel) < 0 ||
+	    filter_scopes(f, a, texts->scope) < 0) {
 		filter_release(f);
 		return err_set(err, -ENOMEM, "cannot filter");
 	}
 	filter_processes(f, a, texts);
+	filter_queues(f, a, texts->stream);
 	for (size_t i = 0; i < a->devices.len; i++)
 		f->device_passes[i] =
 			!texts->device ||

@@ -44,7 +44,7 @@ static int sum_busy(const struct finding *x, struct phase_summary *sums, uint32_
 	*ret_devices = 0;
 	vec_for_each(&a->ops, op) {
 		uint64_t from = op->start_ns;
-		if (!x->f->device_passes[op->device] ||
+		if (!filter_on(x->f, op->device, op->queue) ||
 		    !phases_is_of(x, analysis_op_process(a, op)))
 			continue;
 		*ret_devices += !until[op->device];

@@ -25,7 +25,7 @@ static int count_device(struct analysis *a, const struct filter *f, struct proce
 {
 	vec_for_each(&a->ops, op) {
 		uint32_t site;
-		if (!f->device_passes[op->device] || !filter_time(f, op->start_ns))
+		if (!filter_on(f, op->device, op->queue) || !filter_time(f, op->start_ns))
 			continue;
 		if (analysis_op_site(a, op, &site) < 0)
 			return -ENOMEM;

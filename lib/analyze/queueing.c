@@ -45,7 +45,7 @@ static int ignore_charge(void *data, const struct charge *charge)
 static int find_window(struct analysis *a, const struct filter *f, uint32_t device,
 		       struct window *ret)
 {
-	const struct account_sink sink = { .charge = ignore_charge };
+	const struct account_sink sink = { .charge = ignore_charge, .queues = f->queues };
 	struct window given = { f->begin_ns, f->end_ns, f->source };
 	struct account_totals totals;
 	struct account *acc = account_of(a);
@@ -63,7 +63,7 @@ static int collect_pieces(struct device_run *r)
 	uint64_t busy_until = 0;
 	vec_for_each(&a->ops, op) {
 		const struct launch *l = analysis_op_launch(a, op);
-		if (op->device != r->device)
+		if (op->device != r->device || !r->f->queue_passes[op->queue])
 			continue;
 		if (l && analysis_launch_is_seen(a, l) && r->f->name_passes[op->name] &&
 		    filter_site(r->f, &a->sites.data[l->site])) {
@@ -230,7 +230,8 @@ static int collect_spans(struct analysis *a, const struct filter *f, uint32_t de
 	vec_for_each(&a->ops, op) {
 		uint64_t begin = op->start_ns > w->begin_ns ? op->start_ns : w->begin_ns;
 		uint64_t end = op->end_ns < w->end_ns ? op->end_ns : w->end_ns;
-		if (op->device != device || begin >= end || !f->name_passes[op->name])
+		if (op->device != device || !f->queue_passes[op->queue] || begin >= end ||
+		    !f->name_passes[op->name])
 			continue;
 		rc = spans_add(&parts[part_of(op)], begin, end);
 		if (rc < 0)

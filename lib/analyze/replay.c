@@ -124,8 +124,7 @@ static int frames_grow(struct analysis *a)
 	return 0;
 }
 
-/* The number of a frame, in a->frames. */
-static int frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret)
+int analysis_frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret)
 {
 	if (slots_are_full(&a->frame_slots) && frames_grow(a) < 0)
 		return -ENOMEM;
@@ -173,7 +172,7 @@ static int add_frames(struct analysis *a, const struct record_stack *s, uint32_t
 		struct frame_ref ref = { .offset = s->frames[i].offset };
 		uint32_t frame;
 		if (table_row(&a->objects, s->frames[i].object, &ref.object) < 0 ||
-		    frame_intern(a, ref, &frame) < 0 ||
+		    analysis_frame_intern(a, ref, &frame) < 0 ||
 		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0)
 			return -ENOMEM;
 	}
@@ -253,6 +252,28 @@ static int replay_stack(struct analysis *a, const struct record_stack *s)
 	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }
 
+int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t leaf,
+			  uint32_t *ret)
+{
+	struct stack stack = { .leaf = node, .flags = a->stacks.data[row].flags };
+	VEC(uint32_t) frames = { 0 };
+	int rc = 0;
+
+	for (uint32_t n = node; n; n = pairtab_get(&a->stack_nodes, n).first)
+		stack.count++;
+	for (uint32_t n = a->stacks.data[row].leaf; n && rc >= 0;
+	     n = pairtab_get(&a->stack_nodes, n).first)
+		rc = vec_push(&frames, pairtab_get(&a->stack_nodes, n).second);
+	for (size_t i = frames.len; i-- > 0 && rc >= 0; stack.count++)
+		rc = pairtab_intern(&a->stack_nodes, stack.leaf, frames.data[i], &stack.leaf);
+	if (leaf && rc >= 0) {
+		rc = pairtab_intern(&a->stack_nodes, stack.leaf, leaf, &stack.leaf);
+		stack.count++;
+	}
+	vec_release(&frames);
+	return rc < 0 ? rc : stack_intern(a, &stack, ret);
+}
+
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
 {
 	uint32_t object;
@@ -316,8 +337,8 @@ static int replay_device_code(struct analysis *a, const struct record_cpu_sample
 			});
 }
 
-/* The number of a (thread, stack) pair. Most stacks are of one thread. */
-static int sample_group(struct analysis *a, uint32_t thread, uint32_t row, uint32_t *ret)
+/* Most stacks are of one thread. */
+int analysis_sample_group(struct analysis *a, uint32_t thread, uint32_t row, uint32_t *ret)
 {
 	struct stack *stack = &a->stacks.data[row];
 	uint64_t key = hash_pair(thread, row);
@@ -354,7 +375,7 @@ static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample 
 		.weight = s->weight,
 		.flags = s->flags,
 	};
-	if (sample_group(a, thread, stack, &row.group) < 0)
+	if (analysis_sample_group(a, thread, stack, &row.group) < 0)
 		return -ENOMEM;
 	if (s->flags & CPU_SAMPLE_SPAN) {
 		row.weight = duration_take(a, row.time_ns, s->weight);
@@ -370,7 +391,7 @@ static int replay_blocked(struct analysis *a, const struct record_blocked *b)
 	row.others_ns = duration_take(a, 0, b->others_ns);
 	time_seen(a, row.time_ns + row.duration_ns);
 	if (table_row(&a->threads, b->thread, &row.thread) < 0 ||
-	    sample_group(a, row.thread, stack_row(a, b->stack), &row.group) < 0)
+	    analysis_sample_group(a, row.thread, stack_row(a, b->stack), &row.group) < 0)
 		return -ENOMEM;
 	return vec_push(&a->blocked, row);
 }

@@ -114,8 +114,8 @@ int steps_sum(struct analysis *a, const struct filter *f, const struct step *ste
 		/* Steps found by what the device did are of its time, not the host's. */
 		uint64_t time_ns = is_seen ? l->time_ns : op->start_ns;
 		size_t i = step_at(steps, count, time_ns, analysis_op_process(a, op));
-		if (i == count || !f->device_passes[op->device] || !f->name_passes[op->name] ||
-		    (l && !filter_site(f, &a->sites.data[l->site])))
+		if (i == count || !filter_on(f, op->device, op->queue) ||
+		    !f->name_passes[op->name] || (l && !filter_site(f, &a->sites.data[l->site])))
 			continue;
 		ret[i].device_ns += op->end_ns - op->start_ns;
 		ret[i].launches++;

@@ -106,7 +106,7 @@ static void sum_steps(struct summing *x, uint32_t device, const struct window *w
 static int sum_devices(struct summing *x)
 {
 	struct window given = { x->f->begin_ns, x->f->end_ns, x->f->source };
-	struct account_sink sink = { .data = x, .charge = sum_charge };
+	struct account_sink sink = { .data = x, .queues = x->f->queues, .charge = sum_charge };
 	struct analysis *a = x->a;
 
 	if (!a->has_timeline)
@@ -187,7 +187,7 @@ static void sum_samples(struct summing *x)
 		const struct sample_group *g = &x->a->sample_groups.data[s->group];
 		const struct stack *stack = &x->a->stacks.data[g->stack];
 		bool is_rooted = stack->flags & STACK_ROOTED;
-		if (!x->f->thread_passes[g->thread] || !filter_time(x->f, s->time_ns))
+		if (!filter_group(x->f, g) || !filter_time(x->f, s->time_ns))
 			continue;
 		if (s->flags & CPU_SAMPLE_SPAN) {
 			x->s->span_ns += s->weight;
@@ -249,7 +249,7 @@ static int sum_ops(struct summing *x)
 	vec_for_each(&a->ops, op) {
 		const struct launch *l = analysis_op_launch(a, op);
 		uint32_t site;
-		if (!x->f->device_passes[op->device] || !filter_time(x->f, op->start_ns))
+		if (!filter_on(x->f, op->device, op->queue) || !filter_time(x->f, op->start_ns))
 			continue;
 		if (analysis_op_site(a, op, &site) < 0)
 			return -ENOMEM;
@@ -270,7 +270,7 @@ static int sum_outliers(struct summing *x)
 		return -ENOMEM;
 	vec_for_each(&a->outliers, o) {
 		const struct op *op = &a->ops.data[o->op];
-		if (!x->f->device_passes[op->device] || !filter_time(x->f, op->start_ns))
+		if (!filter_on(x->f, op->device, op->queue) || !filter_time(x->f, op->start_ns))
 			continue;
 		x->s->outliers[x->s->outlier_count++] = (struct outlier_summary){
 			.name = strtab_text(&a->names, op->name),
@@ -329,9 +329,8 @@ static int graphs_collect(const struct summing *x, struct times *calls, struct t
 		is_launch[i] = is_graph_launch(a, &a->stacks.data[i]);
 	vec_for_each(&a->samples, s) {
 		const struct sample_group *g = &a->sample_groups.data[s->group];
-		if (s->flags & CPU_SAMPLE_SPAN && is_launch[g->stack] &&
-		    x->f->thread_passes[g->thread] && filter_time(x->f, s->time_ns) &&
-		    vec_push(&calls->list, s->time_ns) < 0)
+		if (s->flags & CPU_SAMPLE_SPAN && is_launch[g->stack] && filter_group(x->f, g) &&
+		    filter_time(x->f, s->time_ns) && vec_push(&calls->list, s->time_ns) < 0)
 			return -ENOMEM;
 	}
 	vec_for_each(&a->launches, l) {

@@ -49,7 +49,7 @@ static int collect(struct syncs *s, const struct analysis *a, const struct filte
 	vec_for_each(&a->ops, op) {
 		const struct launch *l = analysis_op_launch(a, op);
 		if (!waits_for_copy(a, op) || !f->thread_passes[l->thread] ||
-		    !f->device_passes[op->device] || !filter_time(f, l->time_ns))
+		    !filter_on(f, op->device, op->queue) || !filter_time(f, l->time_ns))
 			continue;
 		if (vec_push(&s->calls, (struct sync_call){
 						.time_ns = l->time_ns,
@@ -149,7 +149,12 @@ static int cost_devices(struct syncs *s, struct analysis *a, const struct filter
 	struct window given = { f->begin_ns, f->end_ns, f->source };
 	struct gaps gaps = { 0 };
 	struct gaps_of of = { a, &gaps };
-	struct account_sink sink = { .data = &of, .charge = take_charge, .gap = keep_gap };
+	struct account_sink sink = {
+		.data = &of,
+		.queues = f->queues,
+		.charge = take_charge,
+		.gap = keep_gap,
+	};
 	struct account *acc = account_of(a);
 	int rc = acc ? 0 : -ENOMEM;
 

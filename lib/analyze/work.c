@@ -132,7 +132,7 @@ static int add_op(struct adding *x, size_t i)
 {
 	const struct op *op = &x->a->ops.data[i];
 	uint32_t site, node, item;
-	if (!x->f->device_passes[op->device] || !x->f->name_passes[op->name] ||
+	if (!filter_on(x->f, op->device, op->queue) || !x->f->name_passes[op->name] ||
 	    !filter_time(x->f, op->start_ns))
 		return 0;
 	if (analysis_op_site(x->a, op, &site) < 0)

@@ -99,6 +99,34 @@ void sheet_note_share(struct sheet *t, uint64_t part, uint64_t whole, const char
 	note_add(t, whole, whole ? (double)part / (double)whole : 0, text);
 }
 
+static void append_row(struct sheet *to, const struct sheet *from, size_t row)
+{
+	const struct sheet_cell *cells = &from->cells.data[row * from->column_count];
+	for (size_t c = 0; c < from->column_count; c++) {
+		if (!cells[c].is_known)
+			continue;
+		if (from->columns[c].kind == SHEET_TEXT)
+			sheet_text(to, c + 1, strtab_text(&from->texts, cells[c].text));
+		else
+			*cell_last(to, c + 1) = cells[c];
+	}
+}
+
+void sheet_append(struct sheet *to, const char *first, const struct sheet *from)
+{
+	assert(to->column_count == from->column_count + 1);
+	for (size_t row = 0, note = 0; row < sheet_rows(from); row++) {
+		sheet_row(to);
+		sheet_text(to, 0, first);
+		append_row(to, from, row);
+		for (; note < from->notes.len && from->notes.data[note].row == row; note++) {
+			const struct sheet_note *n = &from->notes.data[note];
+			note_add(to, n->has_share, n->share, strtab_text(&from->texts, n->text));
+		}
+	}
+	to->failed |= from->failed;
+}
+
 /* ---- numbers ---- */
 
 /* Put separators into the digits before the point, from @start on. */

@@ -80,6 +80,12 @@ void sheet_init(struct sheet *t, const char *name, const struct sheet_column *co
 		size_t count);
 void sheet_release(struct sheet *t);
 
+/*
+ * The rows and notes of @from behind those of @to, which has the same columns and one more before
+ * them: that gets @first.
+ */
+void sheet_append(struct sheet *to, const char *first, const struct sheet *from);
+
 /* Begin the next row; the functions below fill the last one. */
 void sheet_row(struct sheet *t);
 size_t sheet_rows(const struct sheet *t);
