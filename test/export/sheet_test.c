@@ -102,6 +102,39 @@ static void test_print(void **state)
 	free(text);
 }
 
+/* A column without a title is for programs only, whatever it holds. */
+static void test_untitled(void **state)
+{
+	(void)state;
+	static const struct sheet_column some[] = {
+		{ "kernel", "KERNEL", SHEET_TEXT, 8 },
+		{ "time_ns", NULL, SHEET_NS, 4 },
+		{ "share", NULL, SHEET_SHARE, 0 },
+		{ "idle_ns", "idle", SHEET_NS, 0 },
+	};
+	for (int rows = 0; rows < 3; rows++) {
+		struct sheet t;
+		struct strbuf text = { 0 };
+		sheet_init(&t, "kernels", some, ARRAY_SIZE(some));
+		for (int i = 0; i < rows; i++) {
+			sheet_row(&t);
+			sheet_text(&t, 0, "gemm");
+			sheet_number(&t, 1, 12345678);
+			sheet_share(&t, 2, 1, 2);
+			sheet_number(&t, 3, 2000000);
+		}
+		assert_int_equal(sheet_render(&t, 14, &text), 0);
+		assert_string_equal(strbuf_text(&text),
+				    !rows       ? "KERNEL  idle ns\n"
+				    : rows == 1 ? "KERNEL  idle ms\ngemm      2.000\n"
+						: "KERNEL  idle ms\n"
+						  "gemm      2.000\n"
+						  "gemm      2.000\n");
+		strbuf_release(&text);
+		sheet_release(&t);
+	}
+}
+
 static void test_csv(void **state)
 {
 	(void)state;
@@ -149,9 +182,8 @@ static void test_durations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_print),
-		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_print),     cmocka_unit_test(test_untitled),
+		cmocka_unit_test(test_csv),       cmocka_unit_test(test_json),
 		cmocka_unit_test(test_durations),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
