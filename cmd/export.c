@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "leaf", KEY_LEAF, "WHAT[,WHAT]", 0,
 	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
-	  "stall",
+	  "stall; or its text and place apart: insn, offset",
 	  0 },
 	{ 0 },
 };

@@ -77,7 +77,7 @@ static const struct argp_option options[] = {
 	{ "reverse", KEY_REVERSE, NULL, 0, "Merge paths from the leaf on", 2 },
 	{ "leaf", KEY_LEAF, "WHAT[,WHAT]", 0,
 	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
-	  "stall",
+	  "stall; or its text and place apart: insn, offset",
 	  2 },
 	{ 0 },
 };

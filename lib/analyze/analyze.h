@@ -65,6 +65,8 @@ enum analysis_leaf {
 	ANALYSIS_LEAF_SOURCE,      /* source line, "jit" where there is none */
 	ANALYSIS_LEAF_INSTRUCTION, /* offset, with the instruction's text where it is known */
 	ANALYSIS_LEAF_STALL,       /* stall reason where the hardware gave one */
+	ANALYSIS_LEAF_INSN,        /* the instruction's text alone, else its offset */
+	ANALYSIS_LEAF_OFFSET,      /* its offset alone */
 	ANALYSIS_LEAF_COUNT
 };
 

@@ -833,7 +833,8 @@ int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_C
 	static const char *const names[ANALYSIS_LEAF_COUNT] = {
 		[ANALYSIS_LEAF_NONE] = "",         [ANALYSIS_LEAF_FUNCTION] = "function",
 		[ANALYSIS_LEAF_SOURCE] = "source", [ANALYSIS_LEAF_INSTRUCTION] = "instruction",
-		[ANALYSIS_LEAF_STALL] = "stall",
+		[ANALYSIS_LEAF_STALL] = "stall",   [ANALYSIS_LEAF_INSN] = "insn",
+		[ANALYSIS_LEAF_OFFSET] = "offset",
 	};
 	enum analysis_leaf order[ANALYSIS_LEAF_COUNT] = { ANALYSIS_LEAF_NONE };
 	size_t count = 0;
@@ -849,8 +850,8 @@ int analysis_leaf_parse(const char *text, enum analysis_leaf ret[ANALYSIS_LEAF_C
 			twice |= order[i] == (enum analysis_leaf)leaf;
 		if (leaf == ANALYSIS_LEAF_COUNT || twice)
 			return err_set(err, -EINVAL,
-				       "bad leaf order '%s'; give function, source, instruction "
-				       "and stall, each once at most",
+				       "bad leaf order '%s'; give function, source, instruction, "
+				       "stall, insn and offset, each once at most",
 				       text);
 		order[count++] = (enum analysis_leaf)leaf;
 		at += size + (at[size] == ',');

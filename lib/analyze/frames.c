@@ -460,17 +460,20 @@ static int place_record(struct frames *f, const struct place *place, bool functi
 	return rc;
 }
 
-/* "0x1a0: mad (16|M0) r4 ...": counted from the start of the function where that is known. */
-static int place_instruction(struct frames *f, const struct place *place)
+/* "0x1a0: mad (16|M0) r4 ...", or one of the two: counted from the start of the function where that is
+ * known. */
+static int place_instruction(struct frames *f, const struct place *place, bool wants_offset,
+			     bool wants_text)
 {
 	struct device_place d = { .function = NULL };
 	uint64_t offset = place->offset;
 	if (analysis_place_resolve(f->a, place, &d) == 0)
 		offset = d.offset - d.function->offset;
 	strbuf_reset(&f->text);
-	strbuf_printf(&f->text, "0x%" PRIx64, offset);
-	if (d.text)
-		strbuf_printf(&f->text, ": %s", d.text);
+	if (wants_offset || !d.text)
+		strbuf_printf(&f->text, "0x%" PRIx64, offset);
+	if (wants_text && d.text)
+		strbuf_printf(&f->text, "%s%s", f->text.len ? ": " : "", d.text);
 	if (strbuf_finish(&f->text) < 0)
 		return -ENOMEM;
 	return place_push(f, FRAME_INSTRUCTION, strbuf_text(&f->text), NULL, 0);
@@ -489,9 +492,12 @@ static int place_layer(struct frames *f, const struct place *place, enum analysi
 				    : place_record(f, place, functions, sources);
 	}
 	case ANALYSIS_LEAF_INSTRUCTION:
+	case ANALYSIS_LEAF_INSN:
+	case ANALYSIS_LEAF_OFFSET:
 		if (!place->stack && !place->code_object && !place->offset)
 			return 0; /* an import that knows lines only */
-		return place_instruction(f, place);
+		return place_instruction(f, place, layer != ANALYSIS_LEAF_INSN,
+					 layer != ANALYSIS_LEAF_OFFSET);
 	case ANALYSIS_LEAF_STALL:
 		if (!place->reason)
 			return 0;

@@ -102,6 +102,18 @@ static void test_cubin(void **state)
 				      .full = true, .leaf = { ANALYSIS_LEAF_SOURCE } });
 	assert_int_equal(tree_self(p, "toy;main;-;tile_product;tile.cu:7", "device-samples"), 7);
 	profile_free(p);
+
+	/* As the field's folded lines have it: text, reason, place. */
+	struct analysis_profile_options apart = { .full = true };
+	assert_int_equal(analysis_leaf_parse("insn,stall,offset", apart.leaf, NULL), 0);
+	p = scene_profile(&s, apart);
+	snprintf(path, sizeof(path), "toy;main;-;tile_product;%s;long_scoreboard;0x%llx", at.text,
+		 (unsigned long long)offset);
+	assert_int_equal(tree_self(p, path, "device-samples"), 4);
+	snprintf(path, sizeof(path), "toy;main;-;tile_product;%s;wait;0x%llx", at.text,
+		 (unsigned long long)offset);
+	assert_int_equal(tree_self(p, path, "device-samples"), 3);
+	profile_free(p);
 	scene_close(&s);
 }
 

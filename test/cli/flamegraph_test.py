@@ -85,6 +85,46 @@ class Flamegraph(unittest.TestCase):
         self.assertFalse([k for k in self.lines('--hide', '^cudaLaunchKernel$') if 'cudaLaunch' in k])
         self.assertEqual(sum(self.lines('--time', '50%,100%').values()) > 0, True)
 
+    def test_parts_of_the_work(self):
+        """Two steps on two devices in two processes; what each option leaves, by hand."""
+        whole = json.loads(trace())
+        for number, begin in (1, 70), (2, 170):
+            whole['traceEvents'].append(span('user_annotation', f'ProfilerStep#{number}', begin, 100))
+        other = span('kernel', 'scan', 250, 20, correlation=9, device=1, stream=7)
+        launch = span('cuda_runtime', 'cudaLaunchKernel', 240, 5, correlation=9)
+        other['pid'], launch['pid'], launch['tid'] = 1, 11, 11
+        whole['traceEvents'] += [launch, other, {'ph': 'M', 'name': 'process_name', 'pid': 11, 'args': {'name': 'side'}}]
+        whole['deviceProperties'].append({'id': 1, 'name': 'GPU'})
+        with open(self.trace, 'w', encoding='utf-8') as file:
+            json.dump(whole, file)
+
+        def work(*args):
+            left = self.lines('--metric', 'device-time', *args)
+            return {name: sum(v for k, v in left.items() if f';{name}_[G]' in k) // 1000
+                    for name in ('gemm', 'copy_kernel', 'scan')}
+
+        self.assertEqual(work(), {'gemm': 80, 'copy_kernel': 100, 'scan': 20})
+        self.assertEqual(work('--pid', '10'), {'gemm': 80, 'copy_kernel': 100, 'scan': 0})
+        self.assertEqual(work('--pid', '11'), {'gemm': 0, 'copy_kernel': 0, 'scan': 20})
+        self.assertEqual(work('--device', '0'), {'gemm': 80, 'copy_kernel': 100, 'scan': 0})
+        self.assertEqual(work('--device', '1'), {'gemm': 0, 'copy_kernel': 0, 'scan': 20})
+        self.assertEqual(work('--step', '1', '--pid', '10'), {'gemm': 50, 'copy_kernel': 0, 'scan': 0})
+        self.assertEqual(work('--step', '2', '--pid', '10'), {'gemm': 30, 'copy_kernel': 0, 'scan': 0})
+
+    def test_looks(self):
+        """What only changes how the picture is first seen is in it, and takes nothing away."""
+        def tops(*args):
+            root = xml.etree.ElementTree.fromstring(self.draw(*args))
+            frames = [(group.find(SVG + 'title').text, float(group.find(SVG + 'rect').get('y')))
+                      for group in root.iter(SVG + 'g') if group.find(SVG + 'title') is not None]
+            return [name.split(' (')[0] for name, _ in sorted(frames, key=lambda frame: frame[1])]
+
+        self.assertEqual(tops()[-1], 'all')
+        self.assertEqual(tops('--inverted')[0], 'all')
+        self.assertEqual(sorted(tops()), sorted(tops('--inverted')))
+        self.assertNotEqual(self.draw(), self.draw('--full'))
+        self.assertEqual(tops(), tops('--full'))
+
     def test_output_file(self):
         path = os.path.join(self.folder, 'out.svg')
         self.assertEqual(self.draw('-o', path), '')
