@@ -89,11 +89,8 @@ struct finding {
 	struct strbuf text;
 };
 
-static int find_rank(struct finding *x, const struct op *op, uint32_t *ret)
+static int find_rank(struct finding *x, uint32_t process, uint32_t *ret)
 {
-	uint32_t process = analysis_op_process(x->a, op);
-	if (!process)
-		process = x->a->devices.data[op->device].process;
 	const uint64_t *known = hash_get(&x->rank_of, process);
 	if (known) {
 		*ret = (uint32_t)*known;
@@ -152,9 +149,65 @@ static int find_one(struct finding *x, const struct op *op)
 		return -ENOMEM;
 	c.is_rooted = name_is_rooted(strtab_text(x->texts, c.name));
 	see_group(x, metadata);
-	rc = find_rank(x, op, &c.rank);
+	uint32_t process = analysis_op_process(x->a, op);
+	rc = find_rank(x, process ? process : x->a->devices.data[op->device].process, &c.rank);
 	rc = rc ? rc : find_key(x, &c, metadata);
 	return rc ? rc : vec_push(&x->c->list, c);
+}
+
+/* ---- those that the host does ---- */
+
+/* "all_reduce" of a span "gloo:all_reduce": it lasts as long as the collective does; that of another
+ * library is of the call that launches one. */
+static struct span name_on_host(const struct analysis *a, const struct stack *stack)
+{
+	static const char *const prefixes[] = { "gloo:", "mpi:" };
+	if (!stack->leaf)
+		return span_of("", 0);
+	struct pair leaf = pairtab_get(&a->stack_nodes, stack->leaf);
+	const struct object *o = &a->objects.data[analysis_frame(a, leaf.second).object];
+	const char *name = analysis_text(a, o->name);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t size = strlen(prefixes[i]);
+		if (!strncmp(name, prefixes[i], size))
+			return span_of(name + size, strlen(name) - size);
+	}
+	return span_of("", 0);
+}
+
+static int find_on_host(struct finding *x, const struct sample *s, struct span name)
+{
+	uint32_t thread = x->a->sample_groups.data[s->group].thread;
+	struct collective c = { .start_ns = s->time_ns, .end_ns = s->time_ns + s->weight };
+
+	if (strtab_intern(x->texts, name.data, name.size, &c.name, NULL) < 0)
+		return -ENOMEM;
+	c.is_rooted = name_is_rooted(strtab_text(x->texts, c.name));
+	int rc = find_rank(x, x->a->threads.data[thread].process, &c.rank);
+	rc = rc ? rc : find_key(x, &c, "");
+	return rc ? rc : vec_push(&x->c->list, c);
+}
+
+static int find_all_on_host(struct finding *x, const struct filter *f)
+{
+	const struct analysis *a = x->a;
+	CLEANUP_FREE struct span *names = calloc(a->stacks.len + 1, sizeof(*names));
+	bool any = false;
+	int rc = 0;
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->stacks.len; i++) {
+		names[i] = name_on_host(a, &a->stacks.data[i]);
+		any |= names[i].size > 0;
+	}
+	for (size_t i = 0; any && i < a->samples.len && !rc; i++) {
+		const struct sample *s = &a->samples.data[i];
+		const struct sample_group *g = &a->sample_groups.data[s->group];
+		if (names[g->stack].size && s->flags & CPU_SAMPLE_SPAN &&
+		    f->thread_passes[g->thread] && filter_time(f, s->time_ns))
+			rc = find_on_host(x, s, names[g->stack]);
+	}
+	return rc;
 }
 
 static int compare_collectives(const void *va, const void *vb)
@@ -173,6 +226,8 @@ int collectives_find(struct collectives *c, struct analysis *a, const struct fil
 	struct finding x = { .c = c, .a = a, .texts = texts };
 	int rc = 0;
 
+	c->has_clock = strcmp(analysis_text(a, a->header.clock), "trace") != 0;
+
 	vec_for_each(&a->ops, op) {
 		uint32_t site;
 		if (op->kind != LAUNCH_COLLECTIVE || !filter_on(f, op->device, op->queue) ||
@@ -184,6 +239,9 @@ int collectives_find(struct collectives *c, struct analysis *a, const struct fil
 		if (rc < 0)
 			break;
 	}
+	/* Only where no device does: else it is said twice. */
+	if (!rc && !c->list.len)
+		rc = find_all_on_host(&x, f);
 	if (c->list.len)
 		qsort(c->list.data, c->list.len, sizeof(*c->list.data), compare_collectives);
 	hash_release(&x.rank_of);
@@ -239,17 +297,20 @@ static void match_by_order(struct matching *m, size_t first, size_t end)
 }
 
 /* How many the rank has that has fewest of them, of those that have any; 0 with only one such. */
-static size_t least_of_ranks(struct matching *m, size_t first, size_t end)
+static size_t least_of_ranks(struct matching *m, size_t first, size_t end, bool *ret_equal)
 {
-	size_t least = SIZE_MAX, ranks = 0;
+	size_t least = SIZE_MAX, most = 0, ranks = 0;
 
 	memset(m->by_rank, 0, m->ranks * sizeof(*m->by_rank));
 	for (size_t i = first; i < end; i++)
 		m->by_rank[m->c->list.data[i].rank]++;
 	for (size_t i = 0; i < m->ranks; i++) {
-		ranks += m->by_rank[i] > 0;
-		least = m->by_rank[i] && m->by_rank[i] < least ? m->by_rank[i] : least;
+		size_t n = m->by_rank[i];
+		ranks += n > 0;
+		least = n && n < least ? n : least;
+		most = n > most ? n : most;
 	}
+	*ret_equal = least == most;
 	return ranks > 1 ? least : 0;
 }
 
@@ -278,12 +339,14 @@ static void match_all(struct matching *m, bool is_by_order, size_t *ret_found, s
 			end++;
 		if (list[i].is_rooted)
 			continue;
-		if (list[i].is_numbered || is_by_order) {
+		bool is_equal;
+		size_t least = least_of_ranks(m, i, end, &is_equal);
+		if (list[i].is_numbered || is_by_order || (!m->c->has_clock && is_equal)) {
 			match_by_order(m, i, end);
 			continue;
 		}
 		*ret_found += match_by_time(m, i, end);
-		*ret_all += least_of_ranks(m, i, end);
+		*ret_all += least;
 	}
 }
 

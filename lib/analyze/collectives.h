@@ -22,6 +22,7 @@ struct collectives {
 	VEC(uint32_t) processes;     /* rows, by rank, of the ranks that have any */
 	uint32_t sets;               /* numbers of sets that were given out */
 	uint64_t largest_group;      /* 0: not known */
+	bool has_clock;              /* the same on all ranks, as far as is known */
 	struct strtab keys;
 };
 

@@ -51,10 +51,12 @@ static void take_summary(struct facts *x, const struct analysis_summary *s)
 	o->copy_idle_ns = d->ns[ACCOUNT_COPY];
 	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
 		o->window_ns += d->ns[i];
+	if (!s->device_count)
+		o->window_ns = (s->end_ns - s->begin_ns) * s->ranks;
 	o->ops = d->ops;
 	o->launched_idle = d->launched_idle;
 	o->replayed = s->launches_replayed;
-	o->is_idle_known = !s->graphs_unrecorded;
+	o->is_idle_known = !s->graphs_unrecorded && s->device_count;
 }
 
 static void take_device(struct facts *x)
@@ -85,7 +87,8 @@ int analysis_hints(struct analysis *a, const struct profile *p, const struct ana
 	struct facts x = { .a = a, .p = p, .f = &f, .out = &out };
 
 	*ret = (struct hints){ .count = 0 };
-	if (!a->has_timeline || !s->device_count)
+	/* Of a program without accelerator, what ranks do together can be judged. */
+	if (!a->has_timeline || (!s->device_count && !s->ranks))
 		return 0;
 	int rc = filter_init(&f, a, filter, err);
 	if (rc < 0)

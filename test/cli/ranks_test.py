@@ -7,6 +7,7 @@ time by this script, from the JSON.
 import gzip
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -140,6 +141,46 @@ def collectives(path):
         name = [n['name'][5:] for n in names if n['tid'] == call['tid'] and
                 n['ts'] <= call['ts'] <= n['ts'] + n['dur']]
         yield name[0], e['ts'], e['ts'] + e['dur']
+
+
+class Torch(unittest.TestCase):
+    """What PyTorch 1.13 writes of two ranks on CPUs that reduce with gloo; made by
+    test/workload/torch_ranks.py, where PyTorch is there once more."""
+    def check(self, folder, slow):
+        paths = [os.path.join(folder, f'rank{i}.json') for i in range(2)]
+        spans = []
+        for path in paths:
+            with open(path, encoding='utf-8') as file:
+                spans.append(sorted((e['ts'], e['dur']) for e in json.load(file)
+                                    if e['name'] == 'gloo:all_reduce'))
+        self.assertEqual([len(s) for s in spans], [10, 10])
+        done = run('report', *paths, '--view', 'ranks', '--json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)['ranks']
+        # Their clocks have nothing in common: the first is the first, and so on.
+        pairs = [(a[1], b[1]) for a, b in zip(*spans)]
+        self.assertEqual([r['wait_ns'] for r in rows[:2]],
+                         [sum(p[i] - min(p) for p in pairs) * 1000 for i in range(2)])
+        self.assertEqual([r['transfer_ns'] for r in rows[:2]],
+                         [sum(min(p) for p in pairs) * 1000] * 2)
+        hints = json.loads(run('report', *paths, '--json').stdout)['hints']
+        self.assertEqual([h['text'].split(' is last')[0] for h in hints if h['rule'] == 'rank'],
+                         slow)
+
+    def test_kept(self):
+        self.check(os.path.join(SOURCE_DIR, 'test', 'cli', 'gloo-slow'), ['Rank 1'])
+
+    @unittest.skipUnless(os.environ.get('ACCEL_PROF_TEST_FULL') == '1',
+                         'only with ACCEL_PROF_TEST_FULL=1')
+    def test_made(self):
+        script = os.path.join(SOURCE_DIR, 'test', 'workload', 'torch_ranks.py')
+        if subprocess.run(['/usr/bin/python3', '-c', 'import torch.distributed'],
+                          capture_output=True, check=False).returncode:
+            self.skipTest('needs PyTorch (package python3-torch)')
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(['/usr/bin/python3', script, folder, '60', '5'], check=True,
+                           capture_output=True, timeout=200)
+            self.check(folder, ['Rank 0'])
 
 
 @unittest.skipUnless(os.path.isdir(TRACES), f'needs the traces in {TRACES}')
