@@ -50,6 +50,11 @@ static bool is_shown(const struct frame *f, bool own_only)
 	return is_host_code(f) && (own_only ? is_own_code(f) : !is_startup(f->name));
 }
 
+static const char *plain_name(const struct frame *f)
+{
+	return strncmp(f->name, "py::", 4) ? f->name : f->name + 4;
+}
+
 struct span caller_module(const struct frame *f)
 {
 	size_t size = strlen(f->name), digits = 0;
@@ -62,12 +67,38 @@ struct span caller_module(const struct frame *f)
 	return span_of(f->name, size - digits - 1);
 }
 
+struct caller {
+	const char *name;
+	struct span module;
+	enum frame_class class;
+};
+
+/*
+ * Of the caller's own code and of what uses a framework the nearest to the end are both named: if the
+ * list, innermost first, has none of one of them, that of the path follows the first.
+ */
+static size_t add_other_class(const struct profile *p, uint32_t node, struct caller *list,
+			      size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (list[i].class != list[0].class)
+			return count;
+	}
+	for (uint32_t n = node; n != PROFILE_NONE; n = profile_node(p, n).parent) {
+		struct frame f = profile_frame_get(p, profile_node(p, n).frame);
+		if (!is_own_code(&f) || !is_host_code(&f) || f.class == list[0].class)
+			continue;
+		list[1] = (struct caller){ plain_name(&f), span_of("", 0), f.class };
+		return 2;
+	}
+	return count;
+}
+
 /* A method of a module, of which Python knows only "forward", gets the module's name before it. */
 int caller_text(const struct profile *p, uint32_t node, size_t frames, struct strbuf *ret)
 {
 	bool own_only = has_own_code(p, node), is_qualified = true;
-	const char *names[CALLER_FRAMES_MAX];
-	struct span modules[CALLER_FRAMES_MAX];
+	struct caller list[CALLER_FRAMES_MAX];
 	size_t count = 0;
 
 	assert(frames <= CALLER_FRAMES_MAX);
@@ -75,21 +106,22 @@ int caller_text(const struct profile *p, uint32_t node, size_t frames, struct st
 		struct frame f = profile_frame_get(p, profile_node(p, n).frame);
 		struct span module = caller_module(&f);
 		if (module.size && !is_qualified) {
-			modules[count - 1] = module;
+			list[count - 1].module = module;
 			is_qualified = true;
 		} else if (is_shown(&f, own_only) && count < frames) {
-			modules[count] = span_of("", 0);
-			names[count++] = strncmp(f.name, "py::", 4) ? f.name : f.name + 4;
+			list[count++] = (struct caller){ plain_name(&f), span_of("", 0), f.class };
 			is_qualified = f.kind != FRAME_PYTHON;
 		} else if (is_shown(&f, own_only)) {
 			break; /* what comes now is of a frame that is not shown */
 		}
 	}
+	if (own_only && count)
+		count = add_other_class(p, node, list, count);
 	strbuf_reset(ret);
 	for (size_t i = 0; i < count; i++) {
 		strbuf_puts(ret, i ? " < " : "");
-		strbuf_add(ret, modules[i].data, modules[i].size);
-		strbuf_printf(ret, "%s%s", modules[i].size ? "." : "", names[i]);
+		strbuf_add(ret, list[i].module.data, list[i].module.size);
+		strbuf_printf(ret, "%s%s", list[i].module.size ? "." : "", list[i].name);
 	}
 	return strbuf_finish(ret);
 }

@@ -392,6 +392,23 @@ class Stacks(unittest.TestCase):
         self.assertGreaterEqual(verdicts[True], 6000)
         self.assertLessEqual(verdicts[False], 1) # reading the result
         self.assertGreater(verdicts['one tower'], 5000)
+        self.check_report({'twice': 'forth', 'half_of': 'back'}, lines)
+
+    def check_report(self, launchers, lines):
+        """Each kernel, and the device's idle time, under the line of Python that it is due to."""
+        report = json.loads(run('report', '--json', self.data).stdout)
+        kernels = {k['kernel']: k['callers'] for k in report['kernels']}
+        code = {c['code']: c for c in report['code']}
+        for kernel, name in launchers.items():
+            line = {'forth': 'program.twice(', 'back': 'cl.enqueue_nd'}[name]
+            place = '%s (pyopencl_scale.py:%d)' % (
+                name, 1 + next(i for i, l in enumerate(lines) if l.startswith(line)))
+            self.assertTrue(kernels[kernel][0]['text'].startswith(place + ' < <module> ('), kernels)
+            self.assertEqual(code[place]['launches'], 3000)
+            self.assertGreater(code[place]['idle_ns'], 0)
+        idle = sum(c['idle_ns'] for c in code.values())
+        ours = sum(c['idle_ns'] for name, c in code.items() if '(pyopencl_scale.py:' in name)
+        self.assertGreater(ours, 0.9 * idle, code)
 
     def test_torch(self):
         script = os.path.join(SOURCE_DIR, 'test/workload/torch_train.py')

@@ -152,6 +152,34 @@ class Tiny(unittest.TestCase):
         self.assertIn('1 outlier (1.00 s, 50,000x the median) not averaged in', self.ok(path))
         self.assertIn('1 outlier of 1.00 s, 50,000x the median', self.ok(path, '--view', 'kernels'))
 
+    def test_own_code_and_model(self):
+        """Each kernel and each gap is put down to both: the program's own line and the model's."""
+        events = [
+            event('train.py(9): main', 'python_function', 100, 50, 300),
+            event('train.py(4): step', 'python_function', 100, 60, 280),
+            event('transformers/trainer.py(7): fit', 'python_function', 100, 65, 270),
+            event('transformers/bert.py(3): forward', 'python_function', 100, 70, 90),
+            event('torch/nn/functional.py(1): linear', 'python_function', 100, 80, 60),
+            event('cudaLaunchKernel', 'cuda_runtime', 100, 100, 10, correlation=1),
+            event('hooks.py(2): on_step', 'python_function', 100, 170, 60),
+            event('cudaLaunchKernel', 'cuda_runtime', 100, 190, 10, correlation=2),
+            event('gemm', 'kernel', 7, 130, 20, correlation=1, device=0, stream=7),
+            event('relu', 'kernel', 7, 220, 60, correlation=2, device=0, stream=7),
+        ]
+        path = os.path.join(self.folder.name, 'model.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'traceEvents': events}, file)
+        forward, hook, fit, step = ('forward (bert.py:3)', 'on_step (hooks.py:2)', 'fit (trainer.py:7)',
+                                    'step (train.py:4)')
+        kernels = json.loads(self.ok(path, '--view', 'kernels', '--json'))['kernels']
+        self.assertEqual({k['kernel']: [c['text'] for c in k['callers']] for k in kernels},
+                         {'gemm': [f'{forward} < {fit} < {step}'], 'relu': [f'{hook} < {fit} < {step}']})
+        # 130..280: idle 150..220, in which the host leaves forward() at 160, begins on_step() at 170.
+        code = {c['code']: c for c in json.loads(self.ok(path, '--view', 'code', '--json'))['code']}
+        self.assertEqual({name: (c['busy_ns'], c['idle_ns']) for name, c in code.items()},
+                         {f'{forward} < {step}': (20000, 10000), f'{fit} < {step}': (0, 10000),
+                          f'{hook} < {fit}': (60000, 50000)})
+
     def test_sort_and_limit(self):
         def names(*args):
             rows = json.loads(self.ok(self.path, '--view', 'kernels', '--json', *args))['kernels']
