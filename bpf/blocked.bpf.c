@@ -21,12 +21,18 @@
 /* enum blocked_mode. Set by the recorder. */
 const volatile __u32 blocked_mode = BLOCKED_MODE_LAUNCHES;
 
-static __always_inline bool is_wanted(u32 pid)
+static __always_inline bool is_wanted(void)
 {
-	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
+	u64 ids = current_ids();
+	u32 pid = ids >> 32;
+	u32 *flags;
 
-	return flags && !(*flags & TARGET_STARTING) &&
-	       (blocked_mode == BLOCKED_MODE_ALL || *flags & TARGET_LAUNCHES);
+	if (!is_target(ids))
+		return false;
+	if (blocked_mode == BLOCKED_MODE_ALL)
+		return true;
+	flags = bpf_map_lookup_elem(&targets, &pid);
+	return flags && *flags & TARGET_LAUNCHES;
 }
 
 /*
@@ -94,8 +100,7 @@ static __always_inline void begin_wait(void *ctx, struct task_struct *task)
 	u32 tid = BPF_CORE_READ(task, pid), state = BPF_CORE_READ(task, __state);
 	struct blocked_thread *thread;
 
-	if (!(state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) ||
-	    !is_wanted(current_ids() >> 32))
+	if (!(state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)) || !is_wanted())
 		return;
 	thread = bpf_map_lookup_elem(&blocked_threads, &tid);
 	if (!thread) {

@@ -174,6 +174,14 @@ enum target_flag {
 	TARGET_TOLD = 1 << 3,     /* a library of ours inside it tells of its launches */
 };
 
+/* Which processes are targets. */
+enum target_mode {
+	TARGET_MODE_LISTED, /* those of the `targets` map, and if it is not empty only the threads of
+			     * `target_threads` */
+	TARGET_MODE_ALL,
+	TARGET_MODE_CGROUP, /* those below a control group */
+};
+
 /* Whose waits are recorded. */
 enum blocked_mode {
 	BLOCKED_MODE_LAUNCHES, /* of processes that give accelerators work */

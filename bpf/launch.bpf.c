@@ -232,7 +232,7 @@ static __always_inline bool is_passed_over(const struct probe_program *program)
 SEC("uprobe")
 int on_probe(struct pt_regs *ctx)
 {
-	if (!is_launching_target(current_ids() >> 32))
+	if (!is_launching_target(current_ids()))
 		return 0;
 	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
 	if (!program || is_passed_over(program))
@@ -258,7 +258,7 @@ int on_probe_entry(struct pt_regs *ctx)
 	u64 id = current_ids();
 	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
 
-	if (!is_target(id >> 32))
+	if (!is_target(id))
 		return 0;
 	const struct probe_program *program = program_get(key.program);
 	if (!program)

@@ -5,6 +5,7 @@
 
 struct events_map events SEC(".maps");
 struct targets_map targets SEC(".maps");
+struct target_threads_map target_threads SEC(".maps");
 struct losses_map losses SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct slots_map slots SEC(".maps");
@@ -17,6 +18,10 @@ struct probe_programs_map probe_programs SEC(".maps");
 struct probe_calls_map probe_calls SEC(".maps");
 
 const volatile __u64 wakeup_bytes = 4 << 20;
+const volatile __u32 target_mode = TARGET_MODE_LISTED;
+const volatile __u64 target_cgroup;
+const volatile __u32 target_level;
+const volatile __u32 target_by_thread;
 const volatile __u32 stack_limit = 127;
 const volatile __u32 stack_mode = STACK_MODE_FP;
 

@@ -102,6 +102,15 @@ struct blocked_threads_map {
 	__type(value, struct blocked_thread);
 };
 
+/* Thread id -> 1, of the targets. Written by lib/collect/target.c. */
+struct target_threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+extern struct target_threads_map target_threads SEC(".maps");
 extern struct blocked_threads_map blocked_threads SEC(".maps");
 extern struct events_map events SEC(".maps");
 extern struct targets_map targets SEC(".maps");
@@ -112,22 +121,48 @@ extern struct slots_map slots SEC(".maps");
 /* Wake the reader from this fill level on: a quarter of the ring. Set by the recorder. */
 extern const volatile __u64 wakeup_bytes;
 
-/* A target that is to be recorded now. */
-static __always_inline bool is_target(u32 pid)
-{
-	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
+/* enum target_mode; of a cgroup, which and how deep; whether only some threads. Set by the recorder. */
+extern const volatile __u32 target_mode;
+extern const volatile __u64 target_cgroup;
+extern const volatile __u32 target_level;
+extern const volatile __u32 target_by_thread;
 
-	return flags && !(*flags & TARGET_STARTING);
+/* Is the current task's process one although it is not listed? */
+static __always_inline bool is_unlisted_target(void)
+{
+	if (target_mode == TARGET_MODE_CGROUP)
+		return bpf_get_current_ancestor_cgroup_id(target_level) == target_cgroup;
+	return target_mode == TARGET_MODE_ALL;
+}
+
+/* Is the current task, which @ids are of, to be recorded now? */
+static __always_inline bool is_target(u64 ids)
+{
+	u32 pid = ids >> 32, tid = (u32)ids;
+	u32 *flags;
+
+	if (!pid)
+		return false;
+	if (target_mode != TARGET_MODE_LISTED)
+		return is_unlisted_target();
+	flags = bpf_map_lookup_elem(&targets, &pid);
+	if (!flags || *flags & TARGET_STARTING)
+		return false;
+	return !target_by_thread || bpf_map_lookup_elem(&target_threads, &tid);
 }
 
 /* The same; it uses an accelerator's runtime from now on. */
-static __always_inline bool is_launching_target(u32 pid)
+static __always_inline bool is_launching_target(u64 ids)
 {
-	u32 *flags = bpf_map_lookup_elem(&targets, &pid);
+	u32 pid = ids >> 32, launches = TARGET_LAUNCHES;
+	u32 *flags;
 
-	if (!flags || *flags & TARGET_STARTING)
+	if (!is_target(ids))
 		return false;
-	if (!(*flags & TARGET_LAUNCHES))
+	flags = bpf_map_lookup_elem(&targets, &pid);
+	if (!flags)
+		bpf_map_update_elem(&targets, &pid, &launches, BPF_ANY);
+	else if (!(*flags & TARGET_LAUNCHES))
 		*flags |= TARGET_LAUNCHES;
 	return true;
 }

@@ -25,6 +25,25 @@ static __always_inline void inherit_space(u32 parent_pid, u32 child_pid)
 	}
 }
 
+/* Whether @child is a target as its parent is. */
+static __always_inline bool inherit_flags(const u32 *flags, u32 child)
+{
+	u32 inherited = flags ? *flags : 0;
+
+	if (target_mode != TARGET_MODE_LISTED) {
+		if (inherited & TARGET_LAUNCHES)
+			bpf_map_update_elem(&targets, &child, &inherited, BPF_ANY);
+		return true;
+	}
+	if (!(inherited & TARGET_INHERIT))
+		return false;
+	if (bpf_map_update_elem(&targets, &child, &inherited, BPF_ANY) < 0) {
+		loss_add(LOSS_TARGETS_FULL);
+		return false;
+	}
+	return true;
+}
+
 /* TP_PROTO(struct task_struct *parent, struct task_struct *child) */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -35,20 +54,15 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	u32 *flags = bpf_map_lookup_elem(&targets, &parent_pid);
 	struct event_fork event;
 
-	if (!flags)
+	if (!flags && !is_unlisted_target())
 		return 0;
 	event_begin(&event.header, EVENT_FORK);
 	u64 child_ids = task_ids(child);
 	event.child_pid = child_ids >> 32;
 	event.child_tid = (u32)child_ids;
 	if (event.child_pid != parent_pid) {
-		u32 inherited = *flags;
-		if (!(inherited & TARGET_INHERIT))
+		if (!inherit_flags(flags, event.child_pid))
 			return 0;
-		if (bpf_map_update_elem(&targets, &event.child_pid, &inherited, BPF_ANY) < 0) {
-			loss_add(LOSS_TARGETS_FULL);
-			return 0;
-		}
 		inherit_space(parent_pid, event.child_pid);
 	}
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
@@ -78,9 +92,10 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct event_exec *event;
 	struct slot *slot;
 
-	if (!flags)
+	if (!flags && !is_unlisted_target())
 		return 0;
-	*flags &= ~(TARGET_STARTING | TARGET_TOLD);
+	if (flags)
+		*flags &= ~(TARGET_STARTING | TARGET_TOLD);
 	/* Whatever was mapped is not any more. */
 	bpf_map_delete_elem(&unwind_processes, &pid);
 	bpf_map_delete_elem(&python_processes, &pid);
@@ -110,7 +125,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct event_exit event;
 	u32 tid = BPF_CORE_READ(task, pid);
 
-	if (!bpf_map_lookup_elem(&targets, &pid))
+	if (!bpf_map_lookup_elem(&targets, &pid) && !is_unlisted_target())
 		return 0;
 	bpf_map_delete_elem(&blocked_threads, &tid);
 	event_begin(&event.header, EVENT_EXIT);

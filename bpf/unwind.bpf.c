@@ -828,11 +828,10 @@ SEC("raw_tp/vm_unmapped_area")
 int on_place(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct vm_unmapped_area_info *info = (struct vm_unmapped_area_info *)ctx->args[1];
-	u32 pid = current_ids() >> 32;
-	u64 start = ctx->args[0];
+	u64 ids = current_ids(), start = ctx->args[0];
 
-	if (start & 4095 || !is_target(pid)) /* an error is no address of a page */
+	if (start & 4095 || !is_target(ids)) /* an error is no address of a page */
 		return 0;
-	note_change(pid, start, start + BPF_CORE_READ(info, length));
+	note_change(ids >> 32, start, start + BPF_CORE_READ(info, length));
 	return 0;
 }

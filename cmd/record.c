@@ -2,15 +2,14 @@
 /* accel-prof record: from the command line to a session and its last words. */
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/control.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output_name.h"
+#include "cmd/record_options.h"
 #include "cmd/tell.h"
-#include "collect/sampler.h"
 #include "collect/session.h"
 
 #include "accel_prof_version.h"
@@ -22,204 +21,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-struct record_options {
-	struct session_options session;
-	VEC(uint32_t) pids;
-	const char *output;
-	bool quiet, verbose, lines;
-	char line_flags[1024];
-	const char *environment[3];
-};
-
-enum {
-	OPT_DURATION = 256,
-	OPT_MAX_SIZE,
-	OPT_NO_CHILDREN,
-	OPT_NO_INJECT,
-	OPT_CALL_GRAPH,
-	OPT_MAX_STACK,
-	OPT_LINES,
-	OPT_OFF_CPU,
-	OPT_NO_OFF_CPU,
-};
-
-static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID]", 0, "Record these processes and what they start", 0 },
-	{ "output", 'o', "FILE", 0,
-	  "Write FILE instead of 'accel-prof.data'; %h, %p, %r and %t stand for host, process, rank "
-	  "and time, '-' is standard output",
-	  0 },
-	{ "freq", 'F', "N", 0, "Take N CPU samples a second (99), or 'max'", 0 },
-	{ "event", 'e', "EVENT", 0, "Sample on 'cycles' or 'cpu-clock' (what there is)", 0 },
-	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0,
-	  "'table': stacks by unwind tables (usual); 'fp': by frame pointers; 'none': no stacks",
-	  0 },
-	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
-	{ NULL, 'g', NULL, 0, "Record stacks (as always)", 0 },
-	{ "off-cpu", OPT_OFF_CPU, NULL, 0,
-	  "Record what threads wait for, of all processes and not only of those that use an accelerator",
-	  0 },
-	{ "no-off-cpu", OPT_NO_OFF_CPU, NULL, 0, "Do not record what threads wait for", 0 },
-	{ "mmap-pages", 'm', "SIZE", 0,
-	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
-	{ "no-inject", OPT_NO_INJECT, NULL, 0, "Let no library of ours into the command", 0 },
-	{ "no-children", OPT_NO_CHILDREN, NULL, 0, "Leave out what the processes start", 0 },
-	{ "no-inherit", 'i', NULL, OPTION_ALIAS, NULL, 0 },
-	{ "duration", OPT_DURATION, "TIME", 0, "End after TIME (10, 1.5s, 200ms, 5m)", 0 },
-	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "End when the file has SIZE (100M, 2G)", 0 },
-	{ "lines", OPT_LINES, NULL, 0,
-	  "Let POCL build kernels with line tables, which turns optimisation off", 0 },
-	{ "quiet", 'q', NULL, 0, "Say nothing when all is well", 0 },
-	{ "verbose", 'v', NULL, 0, "Say what is done", 0 },
-	{ 0 },
-};
-
-static int parse_pids(struct record_options *opt, const char *text)
-{
-	const char *end = text + strlen(text);
-	uint64_t pid;
-
-	for (;;) {
-		if (parse_digits(&text, end, 10, &pid) < 0 || !pid || pid > INT32_MAX)
-			return -EINVAL;
-		if (vec_push(&opt->pids, (uint32_t)pid) < 0)
-			return -ENOMEM;
-		if (text == end)
-			return 0;
-		if (*text++ != ',')
-			return -EINVAL;
-	}
-}
-
-static int parse_frequency(const char *text, uint64_t *ret)
-{
-	if (!strcmp(text, "max")) {
-		*ret = sampler_max_frequency();
-		return *ret ? 0 : -EINVAL;
-	}
-	return parse_u64(text, 10, ret) < 0 || !*ret ? -EINVAL : 0;
-}
-
-/* As perf's: pages, or a size with its unit. */
-static int parse_ring(const char *text, uint64_t *ret)
-{
-	uint64_t value, page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	if (parse_u64(text, 10, &value) == 0)
-		value = value < UINT32_MAX ? value * page : UINT64_MAX;
-	else if (parse_size(text, &value) < 0)
-		return -EINVAL;
-	if (value < page || value > 1u << 30)
-		return -EINVAL;
-	*ret = value;
-	return 0;
-}
-
-static int parse_stacks(const char *text, enum session_stacks *ret)
-{
-	static const char *const names[] = {
-		[SESSION_STACKS_TABLE] = "table",
-		[SESSION_STACKS_FP] = "fp",
-		[SESSION_STACKS_NONE] = "none",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(text, names[i]) != 0)
-			continue;
-		*ret = (enum session_stacks)i;
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct record_options *opt = state->input;
-	struct session_options *s = &opt->session;
-
-	switch (key) {
-	case 'p':
-		if (parse_pids(opt, arg) < 0)
-			argp_error(state, "'%s' is no list of process ids", arg);
-		return 0;
-	case 'o':
-		opt->output = arg;
-		return 0;
-	case 'F':
-		if (parse_frequency(arg, &s->frequency) < 0)
-			argp_error(state, "'%s' is no frequency", arg);
-		return 0;
-	case 'e':
-		s->event = arg;
-		return 0;
-	case 'g':
-		if (s->stacks == SESSION_STACKS_NONE)
-			s->stacks = SESSION_STACKS_TABLE;
-		return 0;
-	case OPT_CALL_GRAPH:
-		if (parse_stacks(arg, &s->stacks) < 0)
-			argp_error(state, "'%s' is no way to get stacks: use table, fp or none",
-				   arg);
-		return 0;
-	case OPT_MAX_STACK:
-		if (parse_u32(arg, 10, &s->max_stack) < 0 || !s->max_stack)
-			argp_error(state, "'%s' is no number of frames", arg);
-		return 0;
-	case 'i':
-	case OPT_NO_CHILDREN:
-		s->no_children = true;
-		return 0;
-	case OPT_NO_INJECT:
-		s->no_inject = true;
-		return 0;
-	case OPT_DURATION:
-		if (parse_duration(arg, &s->duration_ns) < 0 || !s->duration_ns)
-			argp_error(state, "'%s' is no duration", arg);
-		return 0;
-	case OPT_MAX_SIZE:
-		if (parse_size(arg, &s->max_bytes) < 0 || !s->max_bytes)
-			argp_error(state, "'%s' is no size", arg);
-		return 0;
-	case OPT_OFF_CPU:
-		s->waits = SESSION_WAITS_ALL;
-		return 0;
-	case OPT_NO_OFF_CPU:
-		s->waits = SESSION_WAITS_NONE;
-		return 0;
-	case OPT_LINES:
-		opt->lines = true;
-		return 0;
-	case 'm':
-		if (parse_ring(arg, &s->ring_bytes) < 0)
-			argp_error(state, "'%s' is no size of a ring", arg);
-		return 0;
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	case 'v':
-		opt->verbose = true;
-		return 0;
-	case ARGP_KEY_ARGS:
-		s->command = &state->argv[state->next];
-		return 0;
-	case ARGP_KEY_END:
-		if (!s->command && !opt->pids.len)
-			argp_error(state, "nothing to record: give a command or -p PID");
-		if (s->command && opt->pids.len)
-			argp_error(state, "a command or -p, not both");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "[--] COMMAND [ARGS]\n-p PID",
-	.doc = "Record where a program and its accelerators spend their time.",
-};
 
 /* POCL 3.1 has lines only for kernels that it does not optimise, and only while their source, a
  * temporary file, is still there. */
@@ -260,6 +61,17 @@ static int open_signals(sigset_t *blocked)
 	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_BLOCK, blocked, NULL);
 	return signalfd(-1, blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* One that is readable when someone wants a window to begin or end. */
+static int open_toggle(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* The command gets what ended us, unless it came from the terminal, which gave it to both. */
@@ -303,7 +115,14 @@ static void print_summary(const struct session_result *r, const char *output)
 		grouped(r->samples, samples));
 	if (r->launches)
 		fprintf(stderr, ", %s launches", grouped(r->launches, launches));
+	if (r->has_windows && r->windows != 1)
+		fprintf(stderr, ", in %zu windows", r->windows);
 	fputs(") ]\n", stderr);
+	if (r->is_perf)
+		fputs("[ accel-prof record: By perf events, without programs in the kernel: launches, "
+		      "Python's frames and waits are not seen; 'accel-prof check' tells how they "
+		      "can be ]\n",
+		      stderr);
 	fprintf(stderr,
 		"[ accel-prof record: It took %.3f s of CPU time in the recorder and %.3f s (%.2f%% of "
 		"the time) in what was recorded ]\n",
@@ -368,17 +187,20 @@ static int finish(struct session *session, const struct record_options *opt, int
 	return status_of(&result, session_wait_command(session));
 }
 
-static int record(struct record_options *opt)
+static void watch(struct record_options *opt, int fd, int (*fn)(void *, struct session *),
+		  void *data)
+{
+	struct session_options *s = &opt->session;
+
+	s->watches[s->watch_count++] = (struct session_watch){ fd, fn, data };
+}
+
+static int run(struct record_options *opt, int signal_fd, const sigset_t *blocked)
 {
 	CLEANUP(session_free) struct session *session = NULL;
-	sigset_t blocked;
 	bool command_failed;
 	struct err err;
 
-	CLEANUP_CLOSE int signal_fd = open_signals(&blocked);
-	if (signal_fd < 0)
-		return tell("cannot wait for signals: %s", strerror(errno));
-	opt->session.stop_fd = signal_fd;
 	if (session_open(&session, &opt->session, &err) < 0)
 		return tell_error(&err);
 	int rc = session_start(session, &command_failed, &err);
@@ -387,11 +209,35 @@ static int record(struct record_options *opt)
 		/* As shells and env(1) have it. */
 		return command_failed ? (rc == -ENOENT ? 127 : 126) : CMD_FAILED;
 	}
-	if (opt->pids.len && !opt->quiet && !opt->session.duration_ns && isatty(STDERR_FILENO))
+	if (!opt->session.command && !opt->quiet && !opt->session.duration_ns &&
+	    isatty(STDERR_FILENO))
 		fputs("[ accel-prof record: Recording; Ctrl-C ends it ]\n", stderr);
 	if (session_loop(session, &err) < 0)
 		return tell_error(&err);
-	return finish(session, opt, signal_fd, &blocked);
+	return finish(session, opt, signal_fd, blocked);
+}
+
+static int record(struct record_options *opt)
+{
+	struct control control = { .orders = -1, .answers = -1 };
+	sigset_t blocked;
+	struct err err;
+
+	CLEANUP_CLOSE int signal_fd = open_signals(&blocked);
+	CLEANUP_CLOSE int toggle_fd = open_toggle();
+	if (signal_fd < 0 || toggle_fd < 0)
+		return tell("cannot wait for signals: %s", strerror(errno));
+	opt->session.stop_fd = signal_fd;
+	watch(opt, toggle_fd, control_toggle, &toggle_fd);
+	if (opt->control) {
+		if (control_open(&control, opt->control, &err) < 0)
+			return tell_error(&err);
+		control.quiet = opt->quiet;
+		watch(opt, control.orders, control_read, &control);
+	}
+	int status = run(opt, signal_fd, &blocked);
+	control_close(&control);
+	return status;
 }
 
 static void join(struct strbuf *b, int argc, char **argv)
@@ -405,7 +251,7 @@ int cmd_record(int argc, char **argv)
 	struct record_options opt = { .output = INPUT_DEFAULT };
 	struct strbuf command_line = { 0 };
 
-	options_parse_in_order(&argp, argc, argv, &opt);
+	options_parse_in_order(&record_argp, argc, argv, &opt);
 	CLEANUP_FREE char *output = output_name(opt.output);
 	if (!output)
 		return tell_usage("'%s' is no name for a file: after %% comes h, p, r, t or %%.",
@@ -415,14 +261,12 @@ int cmd_record(int argc, char **argv)
 	opt.session.command_line = strbuf_text(&command_line);
 	opt.session.output = output;
 	opt.session.rank = output_rank();
-	opt.session.pids = opt.pids.data;
-	opt.session.pid_count = opt.pids.len;
 	if (opt.lines)
 		add_line_environment(&opt);
 	if (opt.verbose)
 		log_set(log_stderr, NULL);
 	int status = record(&opt);
 	strbuf_release(&command_line);
-	vec_release(&opt.pids);
+	record_options_release(&opt);
 	return status;
 }

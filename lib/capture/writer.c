@@ -48,6 +48,9 @@ struct capture_writer {
 	struct stacks stacks, old_stacks;      /* of this epoch and the one before */
 	struct record_frame *frames;           /* STACK_FRAMES_MAX, scratch */
 
+	capture_want_fn want; /* NULL: everything */
+	void *want_data;
+
 	int error; /* out of memory, or of the output: sticks */
 	bool has_ended;
 	uint64_t raw_bytes, records;
@@ -485,6 +488,12 @@ uint32_t capture_writer_epoch(const struct capture_writer *w)
 	return w->epoch;
 }
 
+void capture_writer_want(struct capture_writer *w, capture_want_fn fn, void *data)
+{
+	w->want = fn;
+	w->want_data = data;
+}
+
 int capture_writer_put(struct capture_writer *w, const struct record *rec)
 {
 	const struct record_layout *layout = record_layout(rec->type);
@@ -492,7 +501,7 @@ int capture_writer_put(struct capture_writer *w, const struct record *rec)
 	    rec->type == RECORD_STACK)
 		return -EINVAL;
 	int rc = writer_ready(w);
-	if (rc < 0)
+	if (rc < 0 || (w->want && !w->want(w->want_data, rec)))
 		return rc;
 
 	struct record copy = { .type = rec->type };

@@ -81,6 +81,10 @@ int capture_writer_stack_renew(struct capture_writer *w, uint32_t *stack);
  * record beyond 512 KiB: neither sticks.
  */
 int capture_writer_put(struct capture_writer *w, const struct record *rec);
+/* Asked before each record that is put: false leaves it out. */
+typedef bool (*capture_want_fn)(void *data, const struct record *record);
+void capture_writer_want(struct capture_writer *w, capture_want_fn fn, void *data);
+
 /* A code object in as many CODE_OBJECT records as it takes; the part fields are ignored. */
 int capture_writer_code_object(struct capture_writer *w, const struct record_code_object *object,
 			       const void *data, size_t size);

@@ -131,7 +131,7 @@ static void check_samples(struct check *c)
 	struct err err;
 
 	(void)read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
-	if (sampler_open(&sampler, NULL, SAMPLER_FREQUENCY, &err) < 0) {
+	if (sampler_open(&sampler, &(struct sampler_options){ 0 }, &err) < 0) {
 		c->state = CHECK_NO;
 		FOUND(c, "%s (perf_event_paranoid is %d)", err.text, (int)paranoid);
 		MEND(c, "sudo sysctl kernel.perf_event_paranoid=-1, or run it with sudo");
@@ -151,7 +151,7 @@ static void check_mappings(struct check *c)
 	CLEANUP(sideband_close) struct sideband sideband = { 0 };
 	struct err err;
 
-	if (sideband_open(&sideband, &err) == 0) {
+	if (sideband_open(&sideband, &(struct perf_scope){ 0 }, &err) == 0) {
 		FOUND(c, "told by the kernel as they happen");
 		return;
 	}

@@ -44,7 +44,7 @@ static int put_header(struct session *s)
 		return -errno;
 	h->time_ns = s->start_ns;
 	h->realtime_ns = clock_ns(CLOCK_REALTIME);
-	h->frequency = s->sampler.frequency;
+	h->frequency = sampler_rate(&s->sampler);
 	const struct {
 		uint32_t *field;
 		const char *text;
@@ -52,7 +52,7 @@ static int put_header(struct session *s)
 		{ &h->tool, s->opt.tool },        { &h->source, "record" },
 		{ &h->host, system.nodename },    { &h->kernel, system.release },
 		{ &h->arch, system.machine },     { &h->command, s->opt.command_line },
-		{ &h->clock, "CLOCK_MONOTONIC" }, { &h->event, s->sampler.event },
+		{ &h->clock, "CLOCK_MONOTONIC" }, { &h->event, s->sampler.kind.name },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		int rc = capture_writer_string(s->writer, strings[i].text, strings[i].field);
@@ -91,6 +91,38 @@ static int put_asked(struct session *s)
 	return rc;
 }
 
+/* What perf events alone do not give. */
+static int put_perf(struct session *s)
+{
+	static const char by_perf[] =
+		"recorded by perf events, without programs in the kernel, which see launches: those "
+		"have to come from an imported trace";
+	char text[512];
+	int rc = info_put(s, "engine", s->is_perf ? "perf" : "bpf");
+
+	if (rc < 0 || !s->is_perf)
+		return rc;
+	if (*s->why_perf) {
+		snprintf(text, sizeof(text), "%s", s->why_perf);
+		rc = info_put(s, "engine.why", text);
+	}
+	if (rc >= 0 && s->sampler.is_user_only)
+		rc = info_put(
+			s, "missing.kernel-samples",
+			"time in the kernel is not seen: perf_event_paranoid is above 1; mend it "
+			"with 'sudo sysctl kernel.perf_event_paranoid=1'");
+	if (rc >= 0)
+		rc = info_put(s, "missing.launches", by_perf);
+	if (rc >= 0)
+		rc = info_put(s, "missing.python",
+			      "recorded by perf events, which do not see Python's frames; "
+			      "'python3 -X perf' (3.12 and later) tells them");
+	if (rc >= 0)
+		rc = info_put(s, "missing.blocked",
+			      "recorded by perf events: what threads wait for is not seen");
+	return rc;
+}
+
 /* What this machine does not give us, as far as it is known before the start. */
 static int put_missing(struct session *s)
 {
@@ -102,6 +134,8 @@ static int put_missing(struct session *s)
 		rc = info_put(s, "missing.cycles",
 			      "this machine has no CPU performance counters (usual in a virtual "
 			      "machine); CPU samples are of cpu-clock");
+	if (rc >= 0)
+		rc = put_perf(s);
 	if (rc >= 0 && !s->worker)
 		rc = info_put(s, "missing.names",
 			      "the process that reads symbols could not be "
@@ -168,6 +202,8 @@ static int put_unwinding(struct session *s)
 /* How much of Python was read, and what of it could not be. */
 static int put_python(struct session *s)
 {
+	if (!s->python)
+		return 0;
 	const struct python_stats *stats = python_stats(s->python);
 	char text[256];
 	int rc = 0;

@@ -42,7 +42,7 @@ int launch_open(struct session *s, struct err *err)
 	int rc;
 
 	rc = accel_open(&s->accel, &host, err);
-	if (rc < 0)
+	if (rc < 0 || s->is_perf)
 		return rc;
 	return probes_open(&s->probes, &s->programs, s->accel, err);
 }
@@ -78,7 +78,8 @@ int launch_environment(struct session *s)
 
 	for (; given && *given && rc == 0; given++)
 		rc = add_variable(s, *given, "");
-	for (size_t i = 0; rc == 0 && !s->opt.no_inject && (door = accel_door(i)); i++) {
+	for (size_t i = 0; rc == 0 && !s->opt.no_inject && !s->is_perf && (door = accel_door(i));
+	     i++) {
 		CLEANUP_FREE char *path = library_own(door->library);
 		/* Another tool's library is named there: there can be only one. */
 		if (path && !getenv(door->variable))
@@ -103,14 +104,15 @@ int launch_start(struct session *s, struct err *err)
 
 	/* A command is probed before it starts; what it loads from elsewhere, and processes that
 	 * run, by launch_object(). */
-	for (size_t i = 0; rc >= 0 && s->opt.command && (soname = accel_library(i)); i++)
+	for (size_t i = 0; rc >= 0 && s->probes && s->opt.command && (soname = accel_library(i));
+	     i++)
 		rc = attach_installed(s, soname);
 	return rc;
 }
 
 int launch_object(struct session *s, const struct object *object)
 {
-	if (object->fd < 0 || !probes_want(s->probes, object->path))
+	if (object->fd < 0 || !s->probes || !probes_want(s->probes, object->path))
 		return 0;
 	/* Someone uses an accelerator: what keeps it waiting for work may be waiting itself. */
 	int rc = programs_follow_waits(&s->programs);

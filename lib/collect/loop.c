@@ -22,7 +22,8 @@ enum {
 	POLL_STOP,
 	POLL_COMMAND,
 	POLL_RING,
-	POLL_SIDE
+	POLL_WATCH,
+	POLL_SIDE = POLL_WATCH + SESSION_WATCHES_MAX
 };
 
 /* The descriptors that wake the loop. */
@@ -33,13 +34,22 @@ struct waker {
 static int waker_init(struct waker *w, struct session *s)
 {
 	const int fixed[] = { s->opt.stop_fd, s->command.pid ? s->command.pidfd : -1,
-			      ring_fd(s->ring) };
+			      s->ring ? ring_fd(s->ring) : -1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
 		if (vec_push(&w->fds, (struct pollfd){ .fd = fixed[i], .events = POLLIN }) < 0)
 			return -ENOMEM;
 	}
-	vec_for_each(&s->sideband.rings, ring) {
+	for (size_t i = 0; i < SESSION_WATCHES_MAX; i++) {
+		int fd = i < s->opt.watch_count ? s->opt.watches[i].fd : -1;
+		if (vec_push(&w->fds, (struct pollfd){ .fd = fd, .events = POLLIN }) < 0)
+			return -ENOMEM;
+	}
+	vec_for_each(&s->sideband.events.rings, ring) {
+		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
+			return -ENOMEM;
+	}
+	vec_for_each(&s->sampler.events.rings, ring) {
 		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
 			return -ENOMEM;
 	}
@@ -109,7 +119,7 @@ static bool has_ended(struct session *s, const struct waker *w, uint64_t now_ns)
 		s->end = SESSION_STOPPED;
 	else if (command_poll(&s->command))
 		s->end = SESSION_COMMAND_ENDED;
-	else if (!s->command.pid && !s->alive)
+	else if (!s->command.pid && !s->alive && !s->is_open)
 		s->end = SESSION_TARGETS_ENDED;
 	else if (s->opt.duration_ns && now_ns - s->armed_ns >= s->opt.duration_ns)
 		s->end = SESSION_DURATION;
@@ -122,9 +132,12 @@ static bool has_ended(struct session *s, const struct waker *w, uint64_t now_ns)
 
 static int timeout_of(const struct session *s, uint64_t now_ns, int most_ms)
 {
-	if (!s->opt.duration_ns)
+	uint64_t end_ns = windows_next_ns(&s->windows, now_ns);
+
+	if (s->opt.duration_ns && s->armed_ns + s->opt.duration_ns < end_ns)
+		end_ns = s->armed_ns + s->opt.duration_ns;
+	if (end_ns == UINT64_MAX)
 		return most_ms;
-	uint64_t end_ns = s->armed_ns + s->opt.duration_ns;
 	uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 	return left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
 }
@@ -140,6 +153,29 @@ static int look(struct session *s, uint64_t now_ns)
 	return rc;
 }
 
+/* What others and the clock want: 1: to end. */
+static int obey(struct session *s, struct waker *w, uint64_t now_ns)
+{
+	bool is_on;
+	int rc = 0;
+
+	if (windows_due(&s->windows, now_ns, &is_on))
+		rc = session_enable(s, is_on);
+	for (size_t i = 0; i < s->opt.watch_count && rc == 0; i++) {
+		const struct session_watch *watch = &s->opt.watches[i];
+		struct pollfd *fd = &w->fds.data[POLL_WATCH + i];
+		if (fd->revents & (POLLIN | POLLHUP))
+			rc = watch->fn(watch->data, s);
+		if (rc == -ENODATA) {
+			fd->fd = -1;
+			rc = 0;
+		}
+	}
+	if (rc > 0)
+		s->end = SESSION_STOPPED;
+	return rc;
+}
+
 static int run_loop(struct session *s, struct waker *w)
 {
 	bool with_side = true;
@@ -148,8 +184,10 @@ static int run_loop(struct session *s, struct waker *w)
 	for (;;) {
 		uint64_t now_ns = session_now();
 		rc = look(s, now_ns);
-		if (rc < 0 || has_ended(s, w, now_ns))
-			return rc;
+		if (rc >= 0)
+			rc = obey(s, w, now_ns);
+		if (rc != 0 || has_ended(s, w, now_ns))
+			return rc < 0 ? rc : 0;
 		rc = waker_wait(w, timeout_of(s, now_ns, with_side ? LOOK_MS : SIDE_PAUSE_MS),
 				with_side);
 		if (rc < 0)

@@ -138,12 +138,12 @@ static int open_place(struct objects *o, const struct object_place *place, struc
 	CLEANUP_CLOSE int fd = root_open_regular(link);
 	int root = roots_of(&o->roots, place->pid);
 	object->root = root < 0 ? 0 : root;
-	if (fd == -EMFILE || fd == -ENFILE || fd == -EACCES)
+	if (fd == -EMFILE || fd == -ENFILE)
 		return fd;
 	if (fd >= 0 && check_file(fd, place, &object->size) == 0)
 		return TAKE_FD(fd);
-	/* The mapping or the process may be gone already, or another file is mapped there: by the
-	 * path then. */
+	/* The mapping or the process may be gone already, or another file is mapped there, or we may
+	 * not look (who is not root): by the path then. */
 	CLEANUP_CLOSE int named = root_open(&o->roots, object->root, object->path, 0);
 	if (named < 0)
 		return named;

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/perf.h"
 
+#include "base/io.h"
+#include "base/parse.h"
+
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,11 +19,19 @@ uint32_t perf_cpu_count(void)
 	return count > 0 ? (uint32_t)count : 1;
 }
 
-int perf_open(struct perf_event_attr *attr, uint32_t cpu)
+int perf_paranoid(void)
 {
-	long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	uint64_t value;
 
-	return fd < 0 ? -errno : (int)fd;
+	if (io_read_file("/proc/sys/kernel/perf_event_paranoid", 64, &text, &size) < 0)
+		return -2;
+	text[strcspn(text, "\n")] = '\0';
+	bool is_negative = text[0] == '-';
+	if (parse_u64(text + is_negative, 10, &value) < 0 || value > 4)
+		return -2;
+	return is_negative ? -(int)value : (int)value;
 }
 
 int perf_explain(int code, const char *what, struct err *err)
@@ -26,7 +40,8 @@ int perf_explain(int code, const char *what, struct err *err)
 		return err_set(
 			err, code,
 			"not allowed to record %s: run as root, give the binary CAP_PERFMON, "
-			"or set /proc/sys/kernel/perf_event_paranoid to -1",
+			"or set /proc/sys/kernel/perf_event_paranoid to -1 (2 is enough for "
+			"programs of your own)",
 			what);
 	if (code == -EMFILE || code == -ENFILE)
 		return err_set(err, code, "no descriptor left for %s: raise the limit (ulimit -n)",
@@ -37,4 +52,176 @@ int perf_explain(int code, const char *what, struct err *err)
 			       "(CONFIG_PERF_EVENTS=y is needed)",
 			       what);
 	return err_set(err, code, "cannot record %s", what);
+}
+
+static int open_one(const struct perf_event_attr *attr, int pid, uint32_t cpu, bool is_cgroup)
+{
+	struct perf_event_attr copy = *attr;
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+	long fd = syscall(SYS_perf_event_open, &copy, pid, (int)cpu, -1, flags);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int ring_map(int fd, const struct perf_ring_size *size, struct perf_ring *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = size->bytes;
+	void *pages;
+
+	while ((pages = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) ==
+		       MAP_FAILED &&
+	       errno == EPERM && bytes / 2 >= size->least)
+		bytes /= 2;
+	if (pages == MAP_FAILED)
+		return -errno;
+	*ret = (struct perf_ring){ .fd = fd, .pages = pages, .size = bytes };
+	return 0;
+}
+
+/* The event's records go to this CPU's ring, which is made if it is the first. */
+static int ring_use(struct perf_events *e, int fd, const struct perf_ring_size *size,
+		    struct perf_ring *ring, struct err *err)
+{
+	if (ring->pages) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
+			return err_set(err, -errno, "cannot share a perf ring");
+		return 0;
+	}
+	int rc = ring_map(fd, size, ring);
+	if (rc < 0)
+		return err_set(err, rc,
+			       "cannot map a perf ring of %zu KiB per CPU: raise "
+			       "/proc/sys/kernel/perf_event_mlock_kb or run as root",
+			       size->least >> 10);
+	if (vec_push(&e->rings, *ring) < 0) {
+		munmap(ring->pages, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
+		return err_set(err, -ENOMEM, "no memory for perf rings");
+	}
+	return 0;
+}
+
+struct opening {
+	const struct perf_event_attr *attr;
+	const struct perf_scope *scope;
+	const struct perf_ring_size *size;
+	const char *what;
+};
+
+static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu, struct err *err)
+{
+	const struct perf_scope *scope = o->scope;
+	size_t count = scope->tid_count ? scope->tid_count : 1;
+	struct perf_ring ring = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		int pid = scope->tid_count ? (int)scope->tids[i] : -1;
+		int fd = open_one(o->attr, scope->cgroup_fd ? scope->cgroup_fd : pid, cpu,
+				  scope->cgroup_fd > 0);
+		if (fd == -ENODEV && e->fds.len) /* offline */
+			return 0;
+		if (fd == -ESRCH && scope->tid_count)
+			continue;
+		if (fd < 0)
+			return perf_explain(fd, o->what, err);
+		if (vec_push(&e->fds, fd) < 0) {
+			close(fd);
+			return err_set(err, -ENOMEM, "no memory for perf events");
+		}
+		int rc = o->size ? ring_use(e, fd, o->size, &ring, err) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int perf_events_open(struct perf_events *ret, const struct perf_event_attr *attr,
+		     const struct perf_scope *scope, const struct perf_ring_size *size,
+		     const char *what, struct err *err)
+{
+	CLEANUP(perf_events_close) struct perf_events e = { 0 };
+	const struct opening o = { attr, scope, size, what };
+	size_t count = scope->cpu_count ? scope->cpu_count : perf_cpu_count();
+
+	for (uint32_t i = 0; i < count; i++) {
+		int rc = open_cpu(&e, &o, scope->cpu_count ? scope->cpus[i] : i, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!e.fds.len)
+		return err_set(err, -ESRCH, "what was to be recorded is gone");
+	*ret = e;
+	memset(&e, 0, sizeof(e));
+	return 0;
+}
+
+void perf_events_close(struct perf_events *e)
+{
+	vec_for_each(&e->rings, ring)
+		munmap(ring->pages, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
+	vec_for_each(&e->fds, fd) {
+		if (*fd >= 0)
+			close(*fd);
+	}
+	vec_release(&e->rings);
+	vec_release(&e->fds);
+	vec_release(&e->record);
+}
+
+int perf_events_control(const struct perf_events *e, unsigned long request)
+{
+	vec_for_each(&e->fds, fd) {
+		if (*fd >= 0 && ioctl(*fd, request, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* @size bytes at @position of the endless stream that the ring holds the last of. */
+static void ring_copy(const struct perf_ring *r, uint64_t position, void *ret, size_t size)
+{
+	const uint8_t *data = r->pages + sysconf(_SC_PAGESIZE);
+	size_t at = position & (r->size - 1);
+	size_t first = size < r->size - at ? size : r->size - at;
+
+	memcpy(ret, data + at, first);
+	memcpy((uint8_t *)ret + first, data, size - first);
+}
+
+static int drain_ring(struct perf_events *e, struct perf_ring *r, perf_record_fn fn, void *data)
+{
+	struct perf_event_mmap_page *page = (void *)r->pages;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = page->data_tail;
+	int rc = 0;
+
+	while (rc >= 0 && tail != head) {
+		struct perf_event_header header = { 0 };
+
+		if (head - tail <= r->size && head - tail >= sizeof(header))
+			ring_copy(r, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail) {
+			tail = head;
+			e->malformed++;
+			break;
+		}
+		if (vec_reserve(&e->record, header.size) < 0)
+			return -ENOMEM;
+		ring_copy(r, tail, e->record.data, header.size);
+		tail += header.size;
+		rc = fn(data, span_of(e->record.data, header.size));
+		e->malformed += rc == -EBADMSG;
+		rc = rc == -EBADMSG ? 0 : rc;
+	}
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	return rc;
+}
+
+int perf_events_drain(struct perf_events *e, perf_record_fn fn, void *data)
+{
+	vec_for_each(&e->rings, ring) {
+		int rc = drain_ring(e, ring, fn, data);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
 }

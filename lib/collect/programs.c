@@ -109,6 +109,12 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	p.skeleton->rodata->stack_limit = stack_limit();
 	p.skeleton->rodata->stack_mode = opt->stacks;
 	p.skeleton->rodata->blocked_mode = opt->blocked;
+	p.skeleton->rodata->target_mode = opt->targets.mode;
+	p.skeleton->rodata->target_cgroup = opt->targets.cgroup;
+	p.skeleton->rodata->target_level = opt->targets.level;
+	p.skeleton->rodata->target_by_thread = opt->targets.by_thread;
+	if (opt->tracepoint_period)
+		p.skeleton->rodata->tracepoint_period = opt->tracepoint_period;
 	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
 	probes_prepare(p.skeleton, opt->single_uprobes);
@@ -136,9 +142,9 @@ void programs_close(struct programs *p)
 
 int programs_follow_waits(const struct programs *p)
 {
-	struct bpf_link **link = &p->skeleton->links.on_switch;
+	struct bpf_link **link = p->skeleton ? &p->skeleton->links.on_switch : NULL;
 
-	if (*link || p->skeleton->rodata->blocked_mode == BLOCKED_MODE_NONE)
+	if (!link || *link || p->skeleton->rodata->blocked_mode == BLOCKED_MODE_NONE)
 		return 0;
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	(void)bpf_prog_test_run_opts(bpf_program__fd(p->skeleton->progs.blocked_measure), &opts);
@@ -148,6 +154,8 @@ int programs_follow_waits(const struct programs *p)
 
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err)
 {
+	if (!p->skeleton)
+		return 0;
 	int rc = bpf_map__update_elem(p->skeleton->maps.targets, &pid, sizeof(pid), &flags,
 				      sizeof(flags), BPF_ANY);
 	if (rc < 0)
@@ -155,9 +163,19 @@ int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, 
 	return 0;
 }
 
+int programs_add_thread(const struct programs *p, uint32_t tid, struct err *err)
+{
+	const uint32_t one = 1;
+	int rc = bpf_map__update_elem(p->skeleton->maps.target_threads, &tid, sizeof(tid), &one,
+				      sizeof(one), BPF_ANY);
+
+	return rc < 0 ? err_set(err, rc, "cannot make thread %u a target", tid) : 0;
+}
+
 void programs_remove_target(const struct programs *p, uint32_t pid)
 {
-	(void)bpf_map__delete_elem(p->skeleton->maps.targets, &pid, sizeof(pid), 0);
+	if (p->skeleton)
+		(void)bpf_map__delete_elem(p->skeleton->maps.targets, &pid, sizeof(pid), 0);
 }
 
 /* Sum the @count 64-bit words that each CPU has under @key. */
@@ -181,7 +199,8 @@ static int sum_per_cpu(const struct bpf_map *map, uint32_t key, uint64_t *ret, s
 
 int programs_losses(const struct programs *p, uint64_t ret[LOSS_COUNT])
 {
-	for (uint32_t i = 0; i < LOSS_COUNT; i++) {
+	memset(ret, 0, LOSS_COUNT * sizeof(*ret));
+	for (uint32_t i = 0; p->skeleton && i < LOSS_COUNT; i++) {
 		int rc = sum_per_cpu(p->skeleton->maps.losses, i, &ret[i], 1);
 		if (rc < 0)
 			return rc;
@@ -191,7 +210,8 @@ int programs_losses(const struct programs *p, uint64_t ret[LOSS_COUNT])
 
 int programs_costs(const struct programs *p, struct cost_total ret[COST_COUNT])
 {
-	for (uint32_t i = 0; i < COST_COUNT; i++) {
+	memset(ret, 0, COST_COUNT * sizeof(*ret));
+	for (uint32_t i = 0; p->skeleton && i < COST_COUNT; i++) {
 		uint64_t words[2];
 		int rc = sum_per_cpu(p->skeleton->maps.costs, i, words, 2);
 		if (rc < 0)

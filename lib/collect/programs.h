@@ -15,15 +15,26 @@
 
 struct recorder_bpf; /* the skeleton, recorder.skel.h */
 
+/* Which processes are targets besides those that are added; all-zero: none. */
+struct programs_targets {
+	enum target_mode mode;
+	uint64_t cgroup; /* inode number of its folder */
+	uint32_t level;  /* folders below the root of all control groups */
+	bool by_thread;  /* only threads added, of the processes added */
+};
+
 struct programs_options {
+	struct programs_targets targets;
 	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
 	enum stack_mode stacks;
 	enum blocked_mode blocked;
-	uint32_t max_stack;  /* user frames by tables; 0: EVENT_USER_FRAMES */
-	bool single_uprobes; /* probe as kernels before 6.6 do, for tests */
+	uint32_t tracepoint_period; /* 0: 1 */
+	uint32_t max_stack;         /* user frames by tables; 0: EVENT_USER_FRAMES */
+	bool single_uprobes;        /* probe as kernels before 6.6 do, for tests */
 };
 #define PROGRAMS_RING_BYTES (16u << 20)
 
+/* All-zero: they are not loaded, and there is nothing to be had of them; no target is any of theirs. */
 struct programs {
 	struct recorder_bpf *skeleton;
 };
@@ -38,6 +49,7 @@ int programs_follow_waits(const struct programs *p);
 
 /* Make process @pid a target. -E2BIG: more than the kernel's map holds. */
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err);
+int programs_add_thread(const struct programs *p, uint32_t tid, struct err *err);
 /* It is no error when it was none. */
 void programs_remove_target(const struct programs *p, uint32_t pid);
 

@@ -4,14 +4,24 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "collect/perf.h"
+#include "collect/perf_sample.h"
 #include "collect/programs.h"
 
 #include "recorder.skel.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* 30 samples with a copied stack, or as much of it as perf_event_mlock_kb and RLIMIT_MEMLOCK allow: with
+ * two CPUs and Debian's limits it is that. A power of two of pages. */
+#define RING_BYTES (2u << 20)
+#define RING_LEAST (256u << 10)
+/* Wake for each copy: they come a hundred times a second, and take a quarter of the smallest ring. */
+#define RING_WAKE (64u << 10)
 
 uint64_t sampler_max_frequency(void)
 {
@@ -25,42 +35,76 @@ uint64_t sampler_max_frequency(void)
 	return parse_u64(text, 10, &value) < 0 ? 0 : value;
 }
 
-static const struct event_kind {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-} event_kinds[] = {
-	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-};
+static uint64_t sample_type_of(const struct sampler_options *opt)
+{
+	uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
-static int open_kind(struct sampler *s, const struct event_kind *kind)
+	if (opt->stacks != STACK_MODE_NONE)
+		type |= PERF_SAMPLE_CALLCHAIN;
+	if (opt->stacks == STACK_MODE_TABLE)
+		type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	return type;
+}
+
+static struct perf_event_attr attr_of(const struct sampler *s, const struct sampler_options *opt)
 {
 	struct perf_event_attr attr = {
-		.type = kind->type,
+		.type = s->kind.type,
 		.size = sizeof(attr),
-		.config = kind->config,
-		.freq = 1,
-		.sample_freq = s->frequency,
+		.config = s->kind.config,
+		.freq = s->period == 0,
 		.disabled = 1,
 		.exclude_idle = 1,
 		.exclude_guest = 1,
+		.exclude_user = s->kind.kernel_only,
+		.exclude_kernel = s->kind.user_only,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 	};
-	uint32_t cpus = perf_cpu_count();
 
-	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-		int fd = perf_open(&attr, cpu);
-		if (fd == -ENODEV && s->fds.len) /* offline */
-			continue;
-		if (fd < 0)
-			return fd;
-		if (vec_push(&s->fds, fd) < 0) {
-			close(fd);
-			return -ENOMEM;
-		}
+	/* Of both only one is set; they are a union. */
+	if (s->period)
+		attr.sample_period = s->period;
+	else
+		attr.sample_freq = s->frequency;
+	if (!opt->with_rings)
+		return attr;
+	attr.sample_type = s->sample_type;
+	attr.read_format = s->has_lost_count ? PERF_FORMAT_LOST : 0;
+	attr.sample_id_all = 1;
+	attr.inherit = opt->scope.tid_count != 0;
+	attr.inherit_thread = attr.inherit && opt->no_children;
+	attr.enable_on_exec = opt->at_exec;
+	attr.watermark = 1;
+	attr.wakeup_watermark = RING_WAKE;
+	if (opt->stacks == STACK_MODE_TABLE) {
+		attr.exclude_callchain_user = 1;
+		attr.sample_regs_user = PERF_SAMPLE_REGS;
+		attr.sample_stack_user = PERF_SAMPLE_STACK_BYTES;
 	}
-	s->event = kind->name;
-	return s->fds.len ? 0 : -ENODEV;
+	return attr;
+}
+
+/* Of an event that the kernel may not be looked at with, what is outside of it. */
+static int open_kind(struct sampler *s, const struct sampler_options *opt, struct err *err)
+{
+	const struct perf_ring_size rings = { RING_BYTES, RING_LEAST };
+	const struct perf_ring_size *size = opt->with_rings ? &rings : NULL;
+	struct perf_event_attr attr = attr_of(s, opt);
+
+	int rc = perf_events_open(&s->events, &attr, &opt->scope, size, "CPU samples", err);
+	if (rc == -EINVAL && attr.read_format) { /* Linux before 6.0 */
+		attr.read_format = 0;
+		s->has_lost_count = false;
+		rc = perf_events_open(&s->events, &attr, &opt->scope, size, "CPU samples", err);
+	}
+	if ((rc != -EACCES && rc != -EPERM) || !opt->with_rings || attr.exclude_kernel ||
+	    attr.exclude_user || s->kind.is_tracepoint)
+		return rc;
+	attr.exclude_kernel = 1;
+	rc = perf_events_open(&s->events, &attr, &opt->scope, size, "CPU samples", err);
+	s->is_user_only = rc == 0;
+	return rc;
 }
 
 static bool is_no_pmu(int code)
@@ -68,61 +112,163 @@ static bool is_no_pmu(int code)
 	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENODEV;
 }
 
-int sampler_open(struct sampler *ret, const char *event, uint64_t frequency, struct err *err)
+/* What was asked for, or the best there is. */
+static int open_event(struct sampler *s, const struct sampler_options *opt, struct err *err)
 {
-	CLEANUP(sampler_close) struct sampler s = { .frequency = frequency };
-	uint64_t most = sampler_max_frequency();
-	int rc = -EINVAL;
+	static const char *const usual[] = { "cycles", "cpu-clock" };
+	int rc = -ENOENT;
 
-	if (most && frequency > most)
+	if (opt->event) {
+		rc = event_kind_parse(opt->event, &s->kind, err);
+		if (rc < 0)
+			return rc;
+		/* Each hit of a tracepoint, as perf has it. */
+		if (s->kind.is_tracepoint && !opt->period && !opt->frequency)
+			s->period = 1;
+		rc = open_kind(s, opt, err);
+		if (is_no_pmu(rc))
+			return err_set(err, rc, "this machine has no event '%s'; use -e cpu-clock",
+				       opt->event);
+		return rc;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(usual) && is_no_pmu(rc); i++) {
+		rc = event_kind_parse(usual[i], &s->kind, err);
+		if (rc >= 0)
+			rc = open_kind(s, opt, err);
+		s->has_no_pmu |= is_no_pmu(rc);
+	}
+	return rc;
+}
+
+int sampler_open(struct sampler *ret, const struct sampler_options *opt, struct err *err)
+{
+	CLEANUP(sampler_close)
+	struct sampler s = {
+		.period = opt->period,
+		.sample_type = sample_type_of(opt),
+		.at_exec = opt->at_exec,
+		.has_lost_count = opt->with_rings,
+	};
+	uint64_t most = sampler_max_frequency();
+
+	s.frequency = opt->period ? 0 : opt->frequency ? opt->frequency : SAMPLER_FREQUENCY;
+	if (most && s.frequency > most)
 		return err_set(err, -EINVAL,
 			       "cannot take %lu samples a second: the kernel allows %lu; lower -F "
 			       "or raise /proc/sys/kernel/perf_event_max_sample_rate",
-			       (unsigned long)frequency, (unsigned long)most);
-	for (size_t i = 0; i < ARRAY_SIZE(event_kinds); i++) {
-		if (event && strcmp(event, event_kinds[i].name) != 0)
-			continue;
-		rc = open_kind(&s, &event_kinds[i]);
-		if (rc == 0 || event || !is_no_pmu(rc))
-			break;
-		s.has_no_pmu = true;
-	}
-	if (event && !s.event && is_no_pmu(rc))
-		return err_set(err, rc, "this machine has no event '%s'; use -e cpu-clock", event);
-	if (rc == -EINVAL && !s.event)
-		return err_set(err, rc, "unknown event '%s': use cycles or cpu-clock",
-			       event ? event : "?");
+			       (unsigned long)s.frequency, (unsigned long)most);
+	int rc = open_event(&s, opt, err);
 	if (rc < 0)
-		return perf_explain(rc, "CPU samples", err);
+		return rc;
+	if (s.period)
+		s.frequency = 0;
+	s.buffers = opt->with_rings ? perf_sample_buffers_new() : NULL;
+	if (opt->with_rings && !s.buffers)
+		return err_set(err, -ENOMEM, "no memory for samples");
 	*ret = s;
 	memset(&s, 0, sizeof(s));
 	return 0;
 }
 
-int sampler_start(struct sampler *s, const struct programs *programs, struct err *err)
+static int attach(struct sampler *s, const struct bpf_program *program, int fd, struct err *err)
 {
-	vec_for_each(&s->fds, fd) {
-		struct bpf_link *link =
-			bpf_program__attach_perf_event(programs->skeleton->progs.on_sample, *fd);
-		if (!link)
-			return err_set(err, -errno, "cannot attach the sampler to its perf event");
-		*fd = -1; /* the link's now */
-		if (vec_push(&s->links, link) < 0) {
-			bpf_link__destroy(link);
-			return err_set(err, -ENOMEM, "no memory for the sampler");
-		}
+	/* The link takes it over; ours is for sampler_pause(). */
+	CLEANUP_CLOSE int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct bpf_link *link = copy < 0 ? NULL : bpf_program__attach_perf_event(program, copy);
+
+	if (!link)
+		return err_set(err, -errno, "cannot attach the sampler to its perf event");
+	(void)TAKE_FD(copy);
+	if (vec_push(&s->links, link) < 0) {
+		bpf_link__destroy(link);
+		return err_set(err, -ENOMEM, "no memory for the sampler");
 	}
 	return 0;
+}
+
+int sampler_start(struct sampler *s, const struct programs *programs, struct err *err)
+{
+	int rc;
+
+	if (!programs) {
+		rc = s->at_exec ? 0 : sampler_pause(s, false);
+		return rc < 0 ? err_set(err, rc, "cannot start the sampler") : 0;
+	}
+	/* A tracepoint has its programs for all CPUs. */
+	if (s->kind.is_tracepoint)
+		return attach(s, programs->skeleton->progs.on_tracepoint, s->events.fds.data[0],
+			      err);
+	vec_for_each(&s->events.fds, fd) {
+		rc = attach(s, programs->skeleton->progs.on_sample, *fd, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int sampler_pause(const struct sampler *s, bool is_paused)
+{
+	return perf_events_control(&s->events,
+				   is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
+}
+
+struct drain {
+	struct sampler *sampler;
+	ring_fn fn;
+	void *data;
+};
+
+static int on_record(void *data, struct span record)
+{
+	const struct drain *d = data;
+	struct perf_sample sample;
+
+	int rc = perf_sample_parse(record, d->sampler->sample_type, &sample, NULL);
+	if (rc <= 0)
+		return rc;
+	d->sampler->lost += sample.lost;
+	if (sample.lost || !sample.pid) /* or the idle task */
+		return 0;
+	return perf_sample_tell(&sample, d->sampler->buffers, d->fn, d->data);
+}
+
+int sampler_drain(struct sampler *s, ring_fn fn, void *data)
+{
+	struct drain d = { s, fn, data };
+
+	return perf_events_drain(&s->events, on_record, &d);
+}
+
+uint64_t sampler_lost(const struct sampler *s)
+{
+	struct {
+		uint64_t value, lost;
+	} counts;
+	uint64_t lost = 0;
+
+	vec_for_each(&s->events.fds, fd) {
+		if (s->has_lost_count && read(*fd, &counts, sizeof(counts)) == sizeof(counts))
+			lost += counts.lost;
+	}
+	/* What the ring's own records say stands there only when something else came behind it. */
+	return lost > s->lost ? lost : s->lost;
+}
+
+uint64_t sampler_rate(const struct sampler *s)
+{
+	if (!s->kind.is_time)
+		return 0;
+	if (s->period)
+		return s->kind.is_ns ? 1000000000 / s->period : 0;
+	return s->frequency;
 }
 
 void sampler_close(struct sampler *s)
 {
 	vec_for_each(&s->links, link)
 		bpf_link__destroy(*link);
-	vec_for_each(&s->fds, fd) {
-		if (*fd >= 0)
-			close(*fd);
-	}
 	vec_release(&s->links);
-	vec_release(&s->fds);
+	perf_events_close(&s->events);
+	perf_sample_buffers_free(s->buffers);
+	s->buffers = NULL;
 }

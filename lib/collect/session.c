@@ -19,7 +19,8 @@ static void on_open_object(void *data, struct object *object, const struct objec
 	if (object->flags & OBJECT_HOLDS_DEVICE_CODE)
 		(void)pocl_keep(object, ++s->last_number, s->writer);
 	(void)launch_object(s, object);
-	(void)python_object(s->python, object);
+	if (s->python)
+		(void)python_object(s->python, object);
 }
 
 /* A mapping of a process that was not told of as it came about. */
@@ -27,47 +28,14 @@ static int on_mapping(void *data, uint32_t pid, const struct object *object, uin
 {
 	struct session *s = data;
 
-	return python_look(s->python, pid, object, bias, 0);
-}
-
-static int open_kernel_side(struct session *s, struct err *err)
-{
-	static const enum stack_mode modes[] = {
-		[SESSION_STACKS_TABLE] = STACK_MODE_TABLE,
-		[SESSION_STACKS_FP] = STACK_MODE_FP,
-		[SESSION_STACKS_NONE] = STACK_MODE_NONE,
-	};
-	static const enum blocked_mode waits[] = {
-		[SESSION_WAITS_LAUNCHES] = BLOCKED_MODE_LAUNCHES,
-		[SESSION_WAITS_ALL] = BLOCKED_MODE_ALL,
-		[SESSION_WAITS_NONE] = BLOCKED_MODE_NONE,
-	};
-	struct programs_options opt = {
-		.ring_bytes = s->opt.ring_bytes,
-		.stacks = modes[s->opt.stacks],
-		.blocked = waits[s->opt.waits],
-		.max_stack = s->opt.max_stack,
-	};
-	uint64_t frequency = s->opt.frequency ? s->opt.frequency : SAMPLER_FREQUENCY;
-	int rc;
-
-	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
-	    (rc = python_open(&s->python, &s->programs, s->writer, err)) < 0 ||
-	    (rc = launch_open(s, err)) < 0 || (rc = intake_open_ring(s, err)) < 0 ||
-	    (rc = sideband_open(&s->sideband, err)) < 0)
-		return rc;
-	if (s->opt.stacks == SESSION_STACKS_TABLE &&
-	    (rc = unwinder_open(&s->unwinder, &s->programs, &s->objects, s->worker, s->python,
-				err)) < 0)
-		return rc;
-	s->samples.unwinder = s->unwinder;
-	s->samples.python = s->python;
-	return sampler_open(&s->sampler, s->opt.event, frequency, err);
+	return s->python ? python_look(s->python, pid, object, bias, 0) : 0;
 }
 
 static int open_writer(struct session *s, struct err *err)
 {
-	struct capture_writer_options opt = { .path = s->opt.output, .fd = -1 };
+	struct capture_writer_options opt = { .path = s->opt.output,
+					      .fd = -1,
+					      .level = s->opt.level };
 
 	return capture_writer_open(&s->writer, &opt, err);
 }
@@ -96,7 +64,12 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	s->samples.processes = &s->processes;
 	s->samples.objects = &s->objects;
 	s->blocked.samples = &s->samples;
-	rc = open_kernel_side(s, err);
+	s->windows.asked = opt->windows;
+	s->windows.asked_count = opt->window_count;
+	s->has_windows = opt->window_count || opt->waits_for_enable || opt->watch_count;
+	if (s->has_windows)
+		capture_writer_want(s->writer, windows_want, &s->windows);
+	rc = engine_open(s, err);
 	if (rc < 0)
 		return rc;
 	*ret = TAKE(s);
@@ -113,6 +86,9 @@ void session_free(struct session *s)
 	ring_close(s->ring);
 	unwinder_close(s->unwinder);
 	python_close(s->python);
+	perf_threads_release(&s->threads);
+	windows_release(&s->windows);
+	cgroup_close(&s->cgroup);
 	launch_close(s);
 	programs_close(&s->programs);
 	order_release(&s->order);
@@ -139,18 +115,21 @@ static int on_target(void *data, uint32_t pid)
 	return rc < 0 ? rc : process_get(&s->processes, pid, session_now(), &process);
 }
 
+static int fork_command(struct session *s, struct err *err)
+{
+	int rc = launch_environment(s);
+
+	if (rc < 0)
+		return err_set(err, rc, "no memory for the command");
+	return command_fork(&s->command, s->opt.command, (const char *const *)s->environment.data,
+			    &s->standing, err);
+}
+
 static int add_command(struct session *s, struct err *err)
 {
 	uint32_t flags = TARGET_STARTING | (s->opt.no_children ? 0 : TARGET_INHERIT);
 
-	int rc = launch_environment(s);
-	if (rc < 0)
-		return err_set(err, rc, "no memory for the command");
-	rc = command_fork(&s->command, s->opt.command, (const char *const *)s->environment.data,
-			  &s->standing, err);
-	if (rc < 0)
-		return rc;
-	rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);
+	int rc = programs_add_target(&s->programs, (uint32_t)s->command.pid, flags, err);
 	if (rc < 0)
 		return rc;
 	struct process *process;
@@ -158,6 +137,27 @@ static int add_command(struct session *s, struct err *err)
 	if (rc >= 0)
 		rc = process_adopt(&s->processes, (uint32_t)s->command.pid, s->start_ns, &process);
 	return rc < 0 ? err_set(err, rc, "no memory for the command") : 0;
+}
+
+static int on_member(void *data, uint32_t pid)
+{
+	return intake_add_target(data, pid);
+}
+
+static int add_targets(struct session *s, struct err *err)
+{
+	/* Whoever is not known yet is met when it is first seen running. */
+	if (s->opt.cgroup && cgroup_processes(&s->cgroup, on_member, s) < 0)
+		return err_set(err, -ENOMEM, "no memory for the processes of a control group");
+	if (s->opt.command && (!s->is_open || s->opt.all))
+		return add_command(s, err);
+	if (s->is_open)
+		return 0;
+	if (s->opt.tid_count)
+		return targets_add_threads(&s->programs, s->opt.tids, s->opt.tid_count, on_target,
+					   s, err);
+	return targets_add(&s->programs, s->opt.pids, s->opt.pid_count, s->opt.no_children,
+			   on_target, s, err);
 }
 
 static int write_failed(struct session *s, int code, struct err *err)
@@ -175,22 +175,23 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 
 	*ret_command_failed = false;
 	s->start_ns = s->second_ns = session_now();
+	if (s->opt.command && (rc = fork_command(s, err)) < 0)
+		return rc;
+	if ((rc = engine_watch(s, err)) < 0)
+		return rc;
 	if ((rc = info_begin(s)) < 0 || (rc = capture_writer_flush(s->writer)) < 0)
 		return write_failed(s, rc, err);
-	if ((rc = launch_start(s, err)) < 0)
+	if ((rc = launch_start(s, err)) < 0 || (rc = add_targets(s, err)) < 0)
 		return rc;
-	if (s->opt.command)
-		rc = add_command(s, err);
-	else
-		rc = targets_add(&s->programs, s->opt.pids, s->opt.pid_count, s->opt.no_children,
-				 on_target, s, err);
 	/* Before the first sample: none has to wait for its tables. */
-	if (rc >= 0 && s->unwinder)
-		rc = unwinder_publish(s->unwinder, session_now());
-	if (rc < 0 || (rc = sampler_start(&s->sampler, &s->programs, err)) < 0)
+	if (s->unwinder && (rc = unwinder_publish(s->unwinder, session_now())) < 0)
+		return err_set(err, rc, "no memory for unwind tables");
+	if ((rc = engine_start(s, err)) < 0)
 		return rc;
-	if (s->opt.waits == SESSION_WAITS_ALL && (rc = programs_follow_waits(&s->programs)) < 0)
-		return err_set(err, rc, "cannot follow the scheduler");
+	if (windows_start(&s->windows, session_now(), !s->opt.waits_for_enable) < 0)
+		return err_set(err, -ENOMEM, "no memory for windows");
+	if (!windows_are_open(&s->windows) && (rc = sampler_pause(&s->sampler, true)) < 0)
+		return err_set(err, rc, "cannot pause the sampler");
 	if (s->opt.command) {
 		rc = command_start(&s->command, s->opt.command[0], err);
 		if (rc < 0) {
@@ -208,8 +209,10 @@ int session_count_losses(struct session *s)
 
 	s->losses.now[LOSS_MAPPING_LIMIT] = s->processes.unknown_mappings;
 	s->losses.now[LOSS_OBJECT_UNOPENED] = s->objects.unopened;
-	s->losses.now[LOSS_MALFORMED] =
-		ring_malformed(s->ring) + s->sideband.malformed + s->malformed_probes;
+	s->losses.now[LOSS_SAMPLE_RING_FULL] += sampler_lost(&s->sampler);
+	s->losses.now[LOSS_MALFORMED] = s->sideband.events.malformed + s->sampler.events.malformed +
+					s->malformed_probes +
+					(s->ring ? ring_malformed(s->ring) : 0);
 	return rc;
 }
 
@@ -234,11 +237,15 @@ static int fill_result(struct session *s, struct session_result *ret)
 	*ret = (struct session_result){
 		.end = s->end,
 		.exit_status = command_exit_status(&s->command),
-		.event = s->sampler.event,
+		.event = s->sampler.kind.name,
+		.is_perf = s->is_perf,
+		.is_user_only = s->sampler.is_user_only,
 		.bytes = stats.bytes,
 		.raw_bytes = stats.raw_bytes,
 		.samples = s->samples.count,
 		.launches = s->last_correlation,
+		.has_windows = s->has_windows,
+		.windows = s->windows.list.len,
 		.lost_samples = losses_samples(&s->losses),
 		.lost_total = losses_total(&s->losses),
 		.late = s->order.late,
@@ -277,7 +284,7 @@ int session_stop(struct session *s, struct session_result *ret, struct err *err)
 	struct session_result result = { 0 };
 	int rc = s->write_error;
 
-	sampler_close(&s->sampler);
+	(void)sampler_pause(&s->sampler, true);
 	s->ended_ns = session_now();
 	if (rc == 0)
 		rc = finish_file(s, &result);
@@ -290,6 +297,18 @@ int session_stop(struct session *s, struct session_result *ret, struct err *err)
 		return err_set(err, rc, "cannot read the programs' counters");
 	*ret = result;
 	return 0;
+}
+
+int session_enable(struct session *s, bool is_on)
+{
+	int rc = windows_switch(&s->windows, session_now(), is_on);
+
+	return rc > 0 ? sampler_pause(&s->sampler, !is_on) : rc;
+}
+
+bool session_is_enabled(const struct session *s)
+{
+	return windows_are_open(&s->windows);
 }
 
 enum session_end session_end(const struct session *s)

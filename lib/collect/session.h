@@ -21,35 +21,72 @@ enum session_stacks {
 	SESSION_STACKS_NONE,
 };
 
+enum session_engine {
+	SESSION_ENGINE_AUTO, /* BPF where it may be used, else perf events */
+	SESSION_ENGINE_BPF,
+	SESSION_ENGINE_PERF,
+};
+
 enum session_waits {
 	SESSION_WAITS_LAUNCHES, /* of processes that give accelerators work */
 	SESSION_WAITS_ALL,
 	SESSION_WAITS_NONE,
 };
 
+/* Times are from the moment that all was armed. */
+struct session_window {
+	uint64_t begin_ns, end_ns;
+};
+
+/* Someone who wants to be called when @fd is readable, while the recording runs. 1: end it;
+ * -ENODATA: there will be nothing more. */
+struct session_watch {
+	int fd;
+	int (*fn)(void *data, struct session *s);
+	void *data;
+};
+#define SESSION_WATCHES_MAX 2
+
 struct session_options {
 	const char *tool;         /* "accel-prof 0.1.0" */
 	const char *command_line; /* of the recorder itself, for the header */
 	const char *output;       /* file, or "-" */
 
-	/* What to record: a command, or processes with what descends from them. */
+	/* What to record: a command, processes with what descends from them, threads, or everything,
+	 * which may be narrowed to a control group, a folder below /sys/fs/cgroup; then a command only
+	 * says when to end. */
 	char *const *command;
 	const char *const *environment; /* "KEY=VALUE" for the command, up to a NULL; or NULL */
 	const uint32_t *pids;
 	size_t pid_count;
+	const uint32_t *tids;
+	size_t tid_count;
+	bool all;
+	const char *cgroup;
+	const uint32_t *cpus; /* CPU samples of these only */
+	size_t cpu_count;
 	bool no_children;
 	bool no_inject; /* leave libraries of ours out of the command */
 	int64_t rank;   /* of a distributed job, for the processes; -1: none */
 
-	const char *event;  /* "cycles", "cpu-clock"; NULL: what there is */
-	uint64_t frequency; /* 0: SAMPLER_FREQUENCY */
+	enum session_engine engine;
+	const char *event;          /* event_kind_parse(); NULL: what there is */
+	uint64_t frequency, period; /* 0: SAMPLER_FREQUENCY, or each hit of a tracepoint */
 	enum session_stacks stacks;
 	enum session_waits waits;
 	uint32_t max_stack; /* user frames; 0: as many as there is room for */
 
+	/* When samples, waits and launches are taken: in these windows, sorted; none: always. Other
+	 * than that session_enable() says, and not before it does if @waits_for_enable. */
+	const struct session_window *windows;
+	size_t window_count;
+	bool waits_for_enable;
+	struct session_watch watches[SESSION_WATCHES_MAX];
+	size_t watch_count;
 	uint64_t duration_ns, max_bytes; /* 0: no limit */
 	uint64_t ring_bytes;             /* 0: PROGRAMS_RING_BYTES */
 	uint64_t line_budget_ns;         /* for source lines of host code at the end */
+	int level;                       /* zlib's, 1..9; 0: 1 */
 	int stop_fd;                     /* recording ends when it is readable */
 };
 
@@ -66,8 +103,12 @@ struct session_result {
 	enum session_end end;
 	int exit_status; /* of the command, as a shell gives it; -1: none, or still running */
 	const char *event;
+	bool is_perf;      /* by the perf_event engine */
+	bool is_user_only; /* the kernel was not ours to look at */
 	uint64_t bytes, raw_bytes;
 	uint64_t samples, launches;
+	bool has_windows;
+	size_t windows; /* that there were */
 	uint64_t lost[LOSS_ALL_COUNT];
 	uint64_t lost_samples, lost_total;
 	uint64_t late;                 /* events handled out of order */
@@ -90,6 +131,9 @@ DEFINE_CLEANUP(session_free, struct session *)
 int session_start(struct session *s, bool *ret_command_failed, struct err *err);
 /* Record until something ends it. */
 int session_loop(struct session *s, struct err *err);
+/* Begin or end a window now; nothing when it is so already. */
+int session_enable(struct session *s, bool is_on);
+bool session_is_enabled(const struct session *s);
 /* Why it ended. */
 enum session_end session_end(const struct session *s);
 /* Names of what was hit, END record, file closed. */

@@ -5,9 +5,11 @@
 #include "base/hash.h"
 #include "capture/writer.h"
 #include "collect/blocked.h"
+#include "collect/cgroup.h"
 #include "collect/command.h"
 #include "collect/object.h"
 #include "collect/order.h"
+#include "collect/perf_threads.h"
 #include "collect/probe.h"
 #include "collect/process.h"
 #include "collect/programs.h"
@@ -19,6 +21,7 @@
 #include "collect/sideband.h"
 #include "collect/standing.h"
 #include "collect/unwind.h"
+#include "collect/window.h"
 #include "worker/worker.h"
 
 struct session {
@@ -29,6 +32,12 @@ struct session {
 	struct objects objects;
 	struct processes processes;
 	struct samples samples;
+	bool is_perf; /* without our programs in the kernel: by perf events alone */
+	bool is_open; /* not only listed processes are targets: everything, or a control group */
+	/* The perf_event engine's: threads to begin with, and how many each process has. */
+	struct perf_threads threads;
+	char why_perf[256];   /* "": it was asked for */
+	struct cgroup cgroup; /* the targets are in it */
 	struct blocked blocked;
 	struct programs programs;
 	struct sideband sideband;
@@ -45,6 +54,9 @@ struct session {
 	 * count. Kept by intake.c, ahead of `processes`, which follows in order of time. */
 	struct hash known;
 	uint64_t alive;
+
+	struct windows windows;
+	bool has_windows; /* not all of the time is wanted */
 
 	struct accel *accel;
 	struct probes *probes;
@@ -65,12 +77,21 @@ uint64_t session_now(void);
 int session_count_losses(struct session *s);
 
 /*
+ * engine.c: open what takes samples and tells of processes; what can only be opened for targets that
+ * there are already; begin.
+ */
+int engine_open(struct session *s, struct err *err);
+int engine_watch(struct session *s, struct err *err);
+int engine_start(struct session *s, struct err *err);
+
+/*
  * intake.c: look at all rings. What must not wait is done at once (files are opened before they can
  * be deleted, libraries probed); everything goes into `order`.
  */
 int intake_open_ring(struct session *s, struct err *err);
 int intake_drain(struct session *s);
 int intake_add_target(struct session *s, uint32_t pid);
+void intake_target_ended(struct session *s, uint32_t pid, uint64_t time_ns);
 
 /* take.c: handle what is due, in order of time. */
 int take_until(struct session *s, uint64_t until_ns);

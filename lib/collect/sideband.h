@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel tells about address spaces as they change: executable mappings, names, exec. One
- * perf_event ring per CPU, for all processes; whose they are is for the caller to look at. Knows
- * the format of perf_event_open(2), not who is a target.
+ * What the kernel tells about address spaces as they change: executable mappings, names, fork,
+ * exec and exit. Knows the format of perf_event_open(2), not who is a target.
  */
 #pragma once
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "base/vec.h"
+#include "collect/perf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,8 @@ enum side_type {
 	SIDE_EXEC, /* the process has a new, still empty address space, and @text is its name */
 	SIDE_COMM, /* thread @tid is called @text now */
 	SIDE_MMAP, /* a mapping became executable */
+	SIDE_FORK, /* thread @tid of @pid was born to @parent_tid of @parent_pid */
+	SIDE_EXIT, /* it ends */
 	SIDE_LOST, /* @lost records did not fit into the ring */
 };
 
@@ -29,6 +30,7 @@ struct side_event {
 	uint64_t start, size, offset, inode;
 	uint32_t major, minor;
 	uint64_t lost;
+	uint32_t parent_pid, parent_tid; /* SIDE_FORK */
 	/* Path, "[vdso]", "//anon", or name; borrowed. */
 	struct span text;
 };
@@ -36,22 +38,14 @@ struct side_event {
 /* The body of one record: 1 and an event, 0 for a record that says nothing to us, -EBADMSG. */
 int side_event_parse(struct span record, struct side_event *ret, struct err *err);
 
-struct side_ring {
-	int fd;
-	uint8_t *pages; /* perf_event_mmap_page, then the data */
-	size_t size;    /* of the data, a power of two */
-};
-
 struct sideband {
-	VEC(struct side_ring) rings;
-	VEC(uint8_t) record; /* the one being looked at, out of the kernel's reach */
-	uint64_t malformed;
+	struct perf_events events;
 };
 
 typedef int (*side_fn)(void *data, const struct side_event *event);
 
-/* Starts at once. */
-int sideband_open(struct sideband *ret, struct err *err);
+/* Of all in @scope, and what its threads start. Starts at once. */
+int sideband_open(struct sideband *ret, const struct perf_scope *scope, struct err *err);
 void sideband_close(struct sideband *s);
 DEFINE_CLEANUP_EMBEDDED(sideband_close, struct sideband)
 

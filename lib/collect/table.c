@@ -139,7 +139,22 @@ static int rows_read(struct tables *t, const struct object *object, struct rows 
 	return rc < 0 ? rc : unwind_table_build(elf, &ret->ours, NULL, err);
 }
 
-/* Into a BPF map. */
+/* Memory that only we look at. */
+static int memory_create(size_t size, void **ret_memory, size_t *ret_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (size + page - 1) & ~(page - 1);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	*ret_memory = memory;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+/* Into a BPF map, if the kernel walks stacks. */
 static int table_share(struct tables *t, struct table *table, const struct unwind_table *rows,
 		       uint32_t number)
 {
@@ -149,8 +164,10 @@ static int table_share(struct tables *t, struct table *table, const struct unwin
 	if (vec_reserve(&t->fresh, t->fresh.len + 1) < 0 ||
 	    vec_reserve(&t->fresh_fds, t->fresh_fds.len + 1) < 0)
 		return -ENOMEM;
-	int fd = inner_map_create("unwind_table", sizeof(struct unwind_cell),
-				  rows->pages + rows->rows, &memory, &bytes);
+	bool is_shared = t->outer >= 0;
+	int fd = is_shared ? inner_map_create("unwind_table", sizeof(struct unwind_cell),
+					      rows->pages + rows->rows, &memory, &bytes)
+			   : memory_create(unwind_table_bytes(rows), &memory, &bytes);
 	if (fd < 0)
 		return fd;
 	memcpy(memory, rows->cells, unwind_table_bytes(rows));
@@ -158,8 +175,10 @@ static int table_share(struct tables *t, struct table *table, const struct unwin
 	table->rows.cells = memory;
 	table->bytes = bytes;
 	t->bytes += bytes;
-	t->fresh.data[t->fresh.len++] = number;
-	t->fresh_fds.data[t->fresh_fds.len++] = fd;
+	if (is_shared) {
+		t->fresh.data[t->fresh.len++] = number;
+		t->fresh_fds.data[t->fresh_fds.len++] = fd;
+	}
 	return 0;
 }
 
@@ -224,6 +243,8 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 
 	if (known) {
 		*ret = (uint32_t)*known;
+		if (*ret && !t->list.data[*ret].users) /* a copy is walked by it */
+			t->list.data[*ret].left_ns = now_ns;
 		return 0;
 	}
 	*ret = 0;

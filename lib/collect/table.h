@@ -40,7 +40,7 @@ struct table {
 };
 
 struct tables {
-	int outer; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: number -> cells */
+	int outer; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: number -> cells; -1: the kernel gets none */
 	/* Who reads the files; NULL: nobody could be started, and we do it ourselves. The builder is
 	 * made for hostile files and fuzzed; stacks without it would be no stacks at all. */
 	struct worker *worker;
@@ -62,7 +62,7 @@ struct tables {
 	uint64_t deferred;
 };
 
-/* @outer has room for @limit tables; it and @worker are borrowed. */
+/* @outer, if not -1, has room for @limit tables; it and @worker are borrowed. */
 int tables_init(struct tables *t, int outer, uint32_t limit, struct worker *worker);
 void tables_release(struct tables *t);
 

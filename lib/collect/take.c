@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/session_internal.h"
 
+#include "proc/read.h"
+
 #include <errno.h>
+
+/* Thread @tid of process @pid ends, and with it the process if it @is_last. */
+static int take_end(struct session *s, uint32_t pid, uint32_t tid, bool is_last, uint64_t time_ns)
+{
+	int rc = is_last ? launch_gone(s, pid, time_ns) : 0;
+
+	blocked_forget(&s->blocked, tid);
+	process_exit(&s->processes, pid, tid, is_last, time_ns);
+	if (is_last && s->is_perf)
+		intake_target_ended(s, pid, time_ns);
+	return rc;
+}
+
+static int take_exit(struct session *s, const struct event_exit *e)
+{
+	return take_end(s, e->header.pid, e->header.tid, e->is_last, e->header.time_ns);
+}
 
 static int take_side(struct session *s, const struct item_side *item)
 {
@@ -20,6 +39,16 @@ static int take_side(struct session *s, const struct item_side *item)
 	case SIDE_MMAP:
 		return process_map(&s->processes, e->pid, e->start, e->start + e->size, e->offset,
 				   item->object, e->time_ns);
+	case SIDE_FORK:
+		rc = perf_threads_born(&s->threads, e->pid, e->parent_pid);
+		if (rc >= 0)
+			rc = intake_add_target(s, e->pid);
+		return rc < 0 ? rc
+			      : process_fork(&s->processes, e->parent_pid, e->parent_tid, e->pid,
+					     e->tid, e->time_ns);
+	case SIDE_EXIT:
+		return take_end(s, e->pid, e->tid, perf_threads_died(&s->threads, e->pid, e->tid),
+				e->time_ns);
 	case SIDE_LOST:
 		break;
 	}
@@ -30,7 +59,14 @@ static int take_side(struct session *s, const struct item_side *item)
 static int take_exec(struct session *s, const struct event_exec *e)
 {
 	struct span arguments = span_of(e->arguments, e->arguments_size);
+	char late[EVENT_ARGUMENTS_MAX];
 
+	/* The kernel tells of an exec before the new arguments are there. */
+	if (s->is_perf && !e->arguments_size) {
+		int64_t size = proc_read_some(e->header.pid, "cmdline", late, sizeof(late));
+		if (size > 0)
+			arguments = span_of(late, (size_t)size);
+	}
 	return process_complete(&s->processes, e->header.pid, e->uid, arguments, e->header.time_ns);
 }
 
@@ -38,15 +74,6 @@ static int take_fork(struct session *s, const struct event_fork *e)
 {
 	return process_fork(&s->processes, e->header.pid, e->header.tid, e->child_pid, e->child_tid,
 			    e->header.time_ns);
-}
-
-static int take_exit(struct session *s, const struct event_exit *e)
-{
-	int rc = e->is_last ? launch_gone(s, e->header.pid, e->header.time_ns) : 0;
-
-	blocked_forget(&s->blocked, e->header.tid);
-	process_exit(&s->processes, e->header.pid, e->header.tid, e->is_last, e->header.time_ns);
-	return rc;
 }
 
 static int take_event(struct session *s, const struct event_header *e)

@@ -55,9 +55,9 @@ static int add_named(struct add *a, uint32_t pid)
 	if (status.tgid != pid)
 		return err_set(
 			a->err, -EINVAL,
-			"%u is a thread of process %u; threads cannot be recorded alone: use "
-			"-p %u",
-			pid, status.tgid, status.tgid);
+			"%u is a thread of process %u: use -t %u for the thread, -p %u for the "
+			"process",
+			pid, status.tgid, pid, status.tgid);
 	if (status.state == 'Z' || status.state == 'X')
 		return err_set(a->err, -ESRCH, "process %u has ended already", pid);
 	return add_one(a, pid);
@@ -120,4 +120,30 @@ int targets_add(const struct programs *programs, const uint32_t *pids, size_t co
 		rc = add_descendants(&add);
 	hash_release(&add.known);
 	return rc < 0 ? rc : 0;
+}
+
+static int add_thread(struct add *a, uint32_t tid)
+{
+	struct proc_status status;
+
+	int rc = read_status(tid, &status);
+	if (rc == -ENOENT || rc == -ESRCH)
+		return err_set(a->err, -ESRCH, "no thread %u to record", tid);
+	if (rc < 0)
+		return err_set(a->err, rc, "cannot look at thread %u", tid);
+	if (a->programs->skeleton && (rc = programs_add_thread(a->programs, tid, a->err)) < 0)
+		return rc;
+	return hash_get(&a->known, status.tgid) ? 0 : add_one(a, status.tgid);
+}
+
+int targets_add_threads(const struct programs *programs, const uint32_t *tids, size_t count,
+			target_fn fn, void *data, struct err *err)
+{
+	struct add add = { .programs = programs, .fn = fn, .data = data, .err = err };
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc >= 0; i++)
+		rc = add_thread(&add, tids[i]);
+	hash_release(&add.known);
+	return rc;
 }

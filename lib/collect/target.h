@@ -21,3 +21,7 @@ typedef int (*target_fn)(void *data, uint32_t pid);
  */
 int targets_add(const struct programs *programs, const uint32_t *pids, size_t count,
 		bool no_children, target_fn fn, void *data, struct err *err);
+
+/* The same for threads @tids and the processes that they are of; without what descends from them. */
+int targets_add_threads(const struct programs *programs, const uint32_t *tids, size_t count,
+			target_fn fn, void *data, struct err *err);

@@ -2,6 +2,7 @@
 #include "collect/unwind_internal.h"
 
 #include "base/log.h"
+#include "bpf/events.h"
 #include "collect/object.h"
 #include "collect/programs.h"
 #include "collect/python.h"
@@ -45,6 +46,8 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Where no map of the kernel sets a limit: as many as that has. */
+#define TABLES_MAX 8192
 /* Mappings of one address space; the kernel's default for all of them, executable or not. */
 #define SPACE_MAPPINGS_MAX 65530u
 
@@ -58,12 +61,18 @@ int unwinder_open(struct unwinder **ret, const struct programs *programs, struct
 		return err_set(err, -ENOMEM, "no memory for unwind tables");
 	u->objects = objects;
 	u->python = python;
-	u->frames_max = skeleton->rodata->unwind_frames_max;
-	u->spaces_fd = bpf_map__fd(skeleton->maps.unwind_spaces);
-	u->processes_fd = bpf_map__fd(skeleton->maps.unwind_processes);
-	u->spaces_limit = bpf_map__max_entries(skeleton->maps.unwind_spaces);
-	if (tables_init(&u->tables, bpf_map__fd(skeleton->maps.unwind_tables),
-			bpf_map__max_entries(skeleton->maps.unwind_tables), worker) < 0 ||
+	u->frames_max = skeleton ? skeleton->rodata->unwind_frames_max : EVENT_USER_FRAMES;
+	u->spaces_fd = u->processes_fd = -1;
+	int outer = -1;
+	uint32_t tables = TABLES_MAX;
+	if (skeleton) {
+		u->spaces_fd = bpf_map__fd(skeleton->maps.unwind_spaces);
+		u->processes_fd = bpf_map__fd(skeleton->maps.unwind_processes);
+		u->spaces_limit = bpf_map__max_entries(skeleton->maps.unwind_spaces);
+		outer = bpf_map__fd(skeleton->maps.unwind_tables);
+		tables = bpf_map__max_entries(skeleton->maps.unwind_tables);
+	}
+	if (tables_init(&u->tables, outer, tables, worker) < 0 ||
 	    vec_push(&u->spaces, (struct space){ 0 }) < 0)
 		return err_set(err, -ENOMEM, "no memory for unwind tables");
 	*ret = TAKE(u);
@@ -120,6 +129,8 @@ int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 {
 	struct follower *f;
 
+	if (u->spaces_fd < 0)
+		return 0;
 	int rc = follower_get(u, pid, &f);
 	if (rc < 0)
 		return rc;
@@ -129,6 +140,16 @@ int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 		return 0;
 	f->is_marked = true;
 	return vec_push(&u->marked, f);
+}
+
+int unwinder_meet(struct unwinder *u, uint32_t pid)
+{
+	return unwinder_knows(u, pid) ? 0 : unwinder_mark(u, pid, 0);
+}
+
+bool unwinder_knows(const struct unwinder *u, uint32_t pid)
+{
+	return follower_find(u, pid);
 }
 
 static void space_release(struct unwinder *u, struct space *space, uint64_t now_ns)
@@ -157,12 +178,14 @@ int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child)
 {
 	struct follower *parent = follower_find(u, pid), *f;
 
+	if (!parent) /* then the child is looked at when it is met, too */
+		return 0;
 	int rc = follower_get(u, child, &f);
 	if (rc < 0)
 		return rc;
 	if (f->space) /* it has been looked at already */
 		return 0;
-	if (!parent || !parent->space)
+	if (!parent->space)
 		return unwinder_mark(u, child, 0);
 	f->space = parent->space;
 	u->spaces.data[f->space].users++;

@@ -12,6 +12,7 @@
 #include "bpf/events.h"
 #include "collect/table.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct objects;
@@ -20,7 +21,8 @@ struct python;
 struct unwinder;
 struct worker;
 
-/* All borrowed; @worker may be NULL. @python is told what is seen of interpreters. */
+/* All borrowed; @worker may be NULL. @python is told what is seen of interpreters. Without programs that
+ * are loaded only copies are walked. */
 int unwinder_open(struct unwinder **ret, const struct programs *programs, struct objects *objects,
 		  struct worker *worker, struct python *python, struct err *err);
 void unwinder_close(struct unwinder *u);
@@ -28,6 +30,9 @@ DEFINE_CLEANUP(unwinder_close, struct unwinder *)
 
 /* Process @pid has mapped something at @time_ns, or is new. */
 int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns);
+bool unwinder_knows(const struct unwinder *u, uint32_t pid);
+/* The same, if nothing is known of it yet. */
+int unwinder_meet(struct unwinder *u, uint32_t pid);
 /* @pid has forked @child, which the kernel has given the same mappings. */
 int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child);
 /* @pid has a new image, or is no more; the kernel has taken its mappings away. */

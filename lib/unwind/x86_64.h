@@ -177,9 +177,14 @@ UNWIND_INLINE enum unwind_result unwind_caller_fp(const struct unwind_access *ac
 	case UNWIND_FP_CFA:
 		break;
 	}
-	if (access->read(access->data, from + 8 * (int64_t)row->fp, fp))
-		return UNWIND_UNREADABLE;
+	from += 8 * (uint64_t)(int64_t)row->fp;
 	*has_fp = 1;
+	if (access->read(access->data, from, fp)) {
+		/* An epilogue has it back already; a copy begins at the stack pointer. */
+		if (from >= state->sp)
+			return UNWIND_UNREADABLE;
+		*has_fp = 0;
+	}
 	return UNWIND_OK;
 }
 

@@ -109,7 +109,7 @@ class Record(unittest.TestCase):
         """A kernel without BTF, as far as a process can tell: its own view of /sys has none."""
         done = subprocess.run(
             ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', 'sh',
-             PROGRAM, 'record', '-o', self.data, '--', 'true'],
+             PROGRAM, 'record', '--engine', 'bpf', '-o', self.data, '--', 'true'],
             capture_output=True, text=True, check=False)
         if done.stderr.startswith('unshare:'):
             self.skipTest(done.stderr)
@@ -472,7 +472,7 @@ class Record(unittest.TestCase):
     def test_not_root(self):
         os.chmod(self.folder, 0o777)
         done = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
-                               PROGRAM, 'record', '-o', self.data, '--', 'true'],
+                               PROGRAM, 'record', '--engine', 'bpf', '-o', self.data, '--', 'true'],
                               capture_output=True, text=True)
         if 'failed to execute' in done.stderr:
             self.skipTest('nobody cannot run the program in its build folder')

@@ -141,7 +141,8 @@ static void test_comm_and_lost(void **state)
 struct seen {
 	uint32_t pid;
 	uint64_t start, inode;
-	bool mapping, name, exec;
+	uint32_t child;
+	bool mapping, name, exec, born, exit;
 };
 
 static int on_side(void *data, const struct side_event *e)
@@ -152,6 +153,10 @@ static int on_side(void *data, const struct side_event *e)
 		seen->mapping = e->inode == seen->inode;
 	if (e->type == SIDE_COMM && e->pid == seen->pid)
 		seen->name |= e->text.size == 7 && !memcmp(e->text.data, "renamed", 7);
+	if (e->type == SIDE_FORK && e->parent_pid == seen->pid)
+		seen->born |= e->pid == seen->child;
+	if (e->type == SIDE_EXIT && e->pid == seen->child)
+		seen->exit = true;
 	if (e->type == SIDE_EXEC)
 		seen->exec |= e->text.size == 4 && !memcmp(e->text.data, "true", 4);
 	return 0;
@@ -171,7 +176,7 @@ static void test_kernel(void **state)
 		print_message("not root: the kernel does not tell us\n");
 		skip();
 	}
-	if (sideband_open(&side, &err) < 0)
+	if (sideband_open(&side, &(struct perf_scope){ 0 }, &err) < 0)
 		fail_msg("%s", err.text);
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -186,12 +191,15 @@ static void test_kernel(void **state)
 		_exit(127);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
+	seen.child = (uint32_t)child;
 	assert_int_equal(sideband_drain(&side, on_side, &seen), 0);
 	munmap(pages, 4096);
 	assert_true(seen.mapping);
 	assert_true(seen.name);
 	assert_true(seen.exec);
-	assert_int_equal(side.malformed, 0);
+	assert_true(seen.born);
+	assert_true(seen.exit);
+	assert_int_equal(side.events.malformed, 0);
 }
 
 int main(void)

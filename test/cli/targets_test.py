@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom, when and on what: -a, -C, -t, -G, -e, -c, -D, --control and SIGUSR2, by both engines."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from command import PROGRAM, run
+from record_test import SPLIT, Capture
+
+ENGINES = ('bpf', 'perf')
+WRITES = 'i=0; while [ $i -lt 300 ]; do echo x; i=$((i+1)); done'
+CGROUPS = ('/sys/fs/cgroup', '/sys/fs/cgroup/unified')
+
+
+def cgroup_root():
+    with open('/proc/mounts', encoding='ascii') as file:
+        mounts = {(line.split()[1], line.split()[2]) for line in file}
+    return next((root for root in CGROUPS if (root, 'cgroup2') in mounts), None)
+
+
+class Targets(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+
+    def record(self, *args, **kwargs):
+        done = run('record', '-o', self.data, *args, **kwargs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def busy(self, mode='threads'):
+        process = subprocess.Popen([SPLIT, mode, '60000'], stdout=subprocess.DEVNULL,
+                                   start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
+        time.sleep(0.3)
+        return process
+
+    def cpus(self):
+        return {int(cpu) for cpu in re.findall(r'^CPU_SAMPLE .*\bcpu=(\d+)', Capture(self.data).text,
+                                               re.MULTILINE)}
+
+    def test_everything(self):
+        """A process that nobody named, and the recorder's own command."""
+        other = self.busy()
+        for engine in ENGINES:
+            self.record('--engine', engine, '-a', '-F', '499', '--', SPLIT, 'plain', '200')
+            capture = Capture(self.data)
+            pids = {Capture.field(process, 'pid') for process in capture.processes.values()}
+            self.assertIn(other.pid, pids, engine)
+            self.assertTrue(any('plain 200' in process for process in capture.processes.values()))
+            self.assertGreater(capture.by_function(SPLIT)['burn'], 20, engine)
+
+    def test_short_processes(self):
+        """Each lives a millisecond; nothing is lost, and what they execute has names."""
+        done = self.record('-a', '-F', '999', '--', 'sh', '-c',
+                           'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done')
+        self.assertNotIn('Lost', done.stderr)
+        capture = Capture(self.data)
+        self.assertGreater(sum('"true"' in process for process in capture.processes.values()), 20)
+
+    def test_cpus(self):
+        self.busy()
+        allowed = sorted(os.sched_getaffinity(0))
+        for engine in ENGINES:
+            self.record('--engine', engine, '-C', str(allowed[-1]), '--duration', '0.3', '-F', '499')
+            self.assertEqual(self.cpus(), {allowed[-1]}, engine)
+
+    def test_threads(self):
+        process = self.busy()
+        tids = sorted(int(tid) for tid in os.listdir(f'/proc/{process.pid}/task'))
+        for engine in ENGINES:
+            self.record('--engine', engine, '-t', f'{tids[1]},{tids[3]}', '--duration', '0.5', '-F',
+                        '499')
+            found = set(re.findall(r'^THREAD .*tid=(\d+)', Capture(self.data).text, re.MULTILINE))
+            self.assertEqual(found, {str(tids[1]), str(tids[3])}, engine)
+
+    def test_cgroup(self):
+        """By its name and by its path, with a group inside; another's processes are not recorded."""
+        root = cgroup_root()
+        name = f'accel-prof-test-{os.getpid()}'
+        path = f'{root}/{name}'
+        try:
+            os.makedirs(f'{path}/inner')
+        except OSError as error:
+            self.skipTest(f'no control group can be made: {error}')
+        inside = self.busy('fork')
+        self.busy('fork')  # in another group
+        children = subprocess.run(['pgrep', '-P', str(inside.pid)], capture_output=True, text=True,
+                                  check=True).stdout.split()
+
+        def remove():
+            os.killpg(inside.pid, signal.SIGKILL)
+            for folder in (f'{path}/inner', path):
+                for _ in range(500):
+                    try:
+                        os.rmdir(folder)
+                        break
+                    except OSError:  # somebody in it is still dying
+                        time.sleep(0.01)
+        self.addCleanup(remove)
+        for pid in (inside.pid, *children):
+            with open(f'{path}/inner/cgroup.procs', 'w', encoding='ascii') as file:
+                file.write(str(pid))
+        for engine, ways in zip(ENGINES, ((name, f'/{name}/inner'), (path,))):
+            for way in ways:
+                self.record('--engine', engine, '-G', way, '--duration', '0.3', '-F', '499')
+                capture = Capture(self.data)
+                self.assertGreater(len(capture.samples), 3, (engine, way))
+                busy = {Capture.field(capture.processes[capture.threads[thread][0]], 'pid')
+                        for thread, _ in capture.samples}
+                self.assertEqual(busy, {int(pid) for pid in children}, (engine, way))
+
+    def test_no_such_cgroup(self):
+        if not cgroup_root():
+            self.skipTest('no control groups of version 2')
+        done = run('record', '-o', self.data, '-G', 'no-such-group-here', '--duration', '0.1')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no control group, and so no container, 'no-such-group-here'", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_tracepoint(self):
+        """Each write of a shell is one sample, or each tenth."""
+        script = ('mount -t tracefs none /sys/kernel/tracing || exit 99; '
+                  f'{PROGRAM} record -o "$@" -- sh -c \'{WRITES}\' >/dev/null')
+        for engine in ENGINES:
+            for period in (1, 10):
+                done = subprocess.run(
+                    ['unshare', '-m', 'sh', '-c', script, 'sh', self.data, '--engine', engine, '-e',
+                     'syscalls:sys_enter_write', '-c', str(period)], capture_output=True, text=True,
+                    check=False)
+                if done.returncode == 99 or 'unshare' in done.stderr:
+                    self.skipTest('no tracefs here')
+                self.assertEqual(done.returncode, 0, done.stderr)
+                text = Capture(self.data).text
+                taken = len(re.findall('^CPU_SAMPLE', text, re.MULTILINE))
+                lost = sum(int(n) for n in re.findall(r'^LOST .*"cpu-sample".* count=(\d+)', text,
+                                                      re.MULTILINE))
+                self.assertEqual(taken + lost, 300 // period, (engine, period, done.stderr))
+
+    def test_events(self):
+        """Page faults are counted, and stand for no time; a clock by its period does."""
+        script = 'import mmap; m = mmap.mmap(-1, 4096 * 2000)\nfor i in range(2000): m[4096 * i] = 1'
+        for engine in ENGINES:
+            self.record('--engine', engine, '-e', 'page-faults', '-c', '10', '--', '/usr/bin/python3',
+                        '-c', script)
+            text = Capture(self.data).text
+            self.assertGreaterEqual(len(re.findall('^CPU_SAMPLE', text, re.MULTILINE)), 100, engine)
+            self.assertIn("no 'cpu-time'", run('flamegraph', '--metric', 'cpu-time', '-i', self.data)
+                          .stderr)
+            done = self.record('--engine', engine, '-e', 'cpu-clock:u', '-c', '2000000', '--', SPLIT,
+                               'plain', '400')
+            self.assertIn('often', done.stdout)
+            self.assertGreater(len(Capture(self.data).samples), 100, engine)
+
+    def test_no_such_event(self):
+        done = run('record', '-e', 'nonsense', '-o', self.data, '--', 'true')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no event 'nonsense'", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def times(self):
+        """Seconds of all samples after the recording's first clock."""
+        text = Capture(self.data).text
+        start = float(re.search(r'^CLOCK time=([\d.]+)', text, re.MULTILINE)[1])
+        return [float(t) - start for t in re.findall(r'^CPU_SAMPLE time=([\d.]+)', text, re.MULTILINE)]
+
+    def test_delay(self):
+        for engine in ENGINES:
+            self.record('--engine', engine, '-D', '300', '-F', '999', '--', SPLIT, 'plain', '800')
+            times = self.times()
+            self.assertGreater(len(times), 20, engine)
+            self.assertGreaterEqual(min(times), 0.3, engine)
+
+    def test_ranges(self):
+        """Between the windows there is nothing, but for how long recording takes to be armed."""
+        done = self.record('-D', '100-200,500-600', '-F', '999', '--', SPLIT, 'threads', '1500')
+        self.assertIn('in 2 windows', done.stderr)
+        times = sorted(self.times())
+        self.assertGreater(len(times), 20)
+        widest, at = max((b - a, a) for a, b in zip(times, times[1:]))
+        self.assertGreater(widest, 0.29)
+        self.assertLess(at - times[0], 0.11)
+        self.assertLess(times[-1] - at - widest, 0.11)
+
+    def test_control(self):
+        """Lines through a pipe, each answered; 'stop' ends it and the command goes on to its end."""
+        orders, answers = (os.path.join(self.folder, name) for name in ('orders', 'answers'))
+        os.mkfifo(orders)
+        os.mkfifo(answers)
+        process = self.busy()
+        with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-D', '-1', '--control',
+                               f'fifo:{orders},{answers}', '-F', '999', '-p', str(process.pid)],
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            with open(orders, 'w', encoding='ascii') as out, open(answers, encoding='ascii') as back:
+                def order(text):
+                    out.write(text + '\n')
+                    out.flush()
+                    self.assertEqual(back.readline(), 'ack\n')
+                order('ping')
+                time.sleep(0.3)
+                before = time.clock_gettime(time.CLOCK_MONOTONIC)
+                order('enable')
+                time.sleep(0.4)
+                order('disable')
+                after = time.clock_gettime(time.CLOCK_MONOTONIC)
+                order('nonsense')
+                time.sleep(0.3)
+                order('stop')
+            _, told = recorder.communicate(timeout=20)
+        self.assertEqual(recorder.returncode, 0, told)
+        self.assertIn("'nonsense' is none of", told)
+        self.assertIn('Recording is on', told)
+        times = [float(t) for t in re.findall(r'^CPU_SAMPLE time=([\d.]+)', Capture(self.data).text,
+                                              re.MULTILINE)]
+        self.assertGreater(len(times), 20)
+        self.assertGreaterEqual(min(times), before)
+        self.assertLessEqual(max(times), after)
+
+    def test_signal(self):
+        """SIGUSR2 begins a window and ends it, and does not reach the command."""
+        process = self.busy()
+        with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-D', '-1', '-F', '999', '-p',
+                               str(process.pid)], stderr=subprocess.PIPE, text=True) as recorder:
+            while not os.path.exists(self.data):
+                time.sleep(0.01)
+            time.sleep(0.3)
+            times = []
+            for _ in range(2):
+                times.append(time.clock_gettime(time.CLOCK_MONOTONIC))
+                recorder.send_signal(signal.SIGUSR2)
+                time.sleep(0.3)
+            recorder.send_signal(signal.SIGINT)
+            _, told = recorder.communicate(timeout=20)
+        self.assertEqual(recorder.returncode, 0, told)
+        taken = [float(t) for t in re.findall(r'^CPU_SAMPLE time=([\d.]+)', Capture(self.data).text,
+                                              re.MULTILINE)]
+        self.assertGreater(len(taken), 10)
+        self.assertGreaterEqual(min(taken), times[0])
+        # The recorder may be woken late.
+        self.assertLess(max(taken), times[1] + 0.29)
+
+    def test_bad_control(self):
+        for text in ('nonsense', 'fifo:/no/such/pipe', 'fd:999'):
+            done = run('record', '--control', text, '-o', self.data, '--', 'true')
+            self.assertEqual(done.returncode, 1, text)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_usage(self):
+        for args in (['-a', '-p', '1'], ['-G', 'x', '-t', '1'], ['-p', '1', '-t', '1'], ['-C', 'x'],
+                     ['-C', '3-1'], ['-F', '99', '-c', '10', 'true'], ['-c', '0', 'true'],
+                     ['-D', 'x', 'true'], ['-D', '20-10', 'true'], ['-D', '10-20,15-30', 'true'],
+                     ['-D', '10,20', 'true'], ['-z10', 'true'], ['--engine', 'x', 'true'], ['-t', '0']):
+            done = run('record', *args, cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (129, ''), args)
+
+    def test_compression(self):
+        """Harder is smaller, and says the same."""
+        sizes = {}
+        pipe = {}
+        for level in ('1', '9'):
+            self.record('-F', '4000', f'-z{level}', '--', 'sh', '-c',
+                        'i=0; while [ $i -lt 100 ]; do ls / >/dev/null; i=$((i+1)); done')
+            capture = Capture(self.data)
+            self.assertEqual(capture.status, 0)
+            sizes[level] = os.path.getsize(self.data) / max(1, len(capture.text))
+            pipe[level] = capture
+        self.assertLess(sizes['9'], sizes['1'])
+
+    def test_pipe(self):
+        """record -o - | report -i -, and flamegraph of the same bytes: nothing needs to seek."""
+        command = (f'{PROGRAM} record -q -F 999 -o - -- sh -c "{SPLIT} plain 300 >&2" | tee {self.data} '
+                   f'| {PROGRAM} report -i -')
+        done = subprocess.run(['bash', '-c', f'set -o pipefail; {command}'], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('burn', done.stdout)
+        self.assertEqual(run('report', '-i', self.data).stdout, done.stdout)
+        done = subprocess.run(['bash', '-c', f'set -o pipefail; {PROGRAM} flamegraph -i - < {self.data}'],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('burn', done.stdout)
+        done = subprocess.run(
+            ['bash', '-c', f'{PROGRAM} record -q -o - -- true | head -c 300 | {PROGRAM} report -i -'],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('not root: nothing can be recorded')
+        sys.exit(77)
+    unittest.main()
