@@ -395,6 +395,19 @@ static void trust_outliers(struct trust *t, const struct analysis_summary *s, st
 	trust_add(t, text);
 }
 
+/* Where one gap is most of the time, shares tell of that gap and not of the program. */
+static void trust_gap(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
+{
+	uint64_t gap = s->all.longest_gap_ns, window = window_of(s);
+	strbuf_reset(text);
+	if (s->device_count == 1 && s->all.ops > 1 && gap > window / 2) {
+		strbuf_puts(text, "one idle gap of ");
+		text_duration(text, gap);
+		strbuf_printf(text, " is %.1f %% of it", percent(gap, window));
+	}
+	trust_add(t, text);
+}
+
 static void trust_window(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	strbuf_reset(text);
@@ -494,9 +507,10 @@ void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
 
 	strbuf_puts(out, "trust       ");
 	trust_samples(&t, v->s, &text);
+	trust_outliers(&t, v->s, &text);
+	trust_gap(&t, v->s, &text);
 	trust_stacks(&t, v->s, &text);
 	trust_device(&t, v->s, &text);
-	trust_outliers(&t, v->s, &text);
 	trust_window(&t, v->s, &text);
 	trust_tracing(&t, v->a, &text);
 	trust_missing(&t, v->s, &text);
@@ -539,6 +553,7 @@ static void json_state(struct json *j, const struct device_summary *d)
 		{ "ops_clipped", d->clipped },
 		{ "ops_launched_idle", d->launched_idle },
 		{ "ops_queued", d->queued },
+		{ "longest_gap_ns", d->longest_gap_ns },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		json_key(j, numbers[i].key);

@@ -409,6 +409,42 @@ static bool has_many_processes(const struct profile *p)
 	return count > 1;
 }
 
+/* Shapes of next to nothing are not worth their room on the page. */
+static bool has_many_shapes(const struct kernels *k)
+{
+	uint64_t known_ns = 0;
+	vec_for_each(&k->rows, row)
+		known_ns += row->fact->shape_ns;
+	return known_ns > k->all_time_ns / 4;
+}
+
+static const struct sheet_column *columns_for(const struct kernels *k, const struct view *v)
+{
+	if (v->is_page)
+		return k->samples >= 0 || !has_many_shapes(k) ? page_sample_columns : page_columns;
+	return k->samples >= 0 ? sample_columns : columns;
+}
+
+static int fill(struct sheet *t, struct kernels *k, const struct view *v, struct err *err)
+{
+	struct sorting sorting = { k, v->sort ? v->sort : "time" };
+	int rc = 0;
+
+	/* On the page they are worth their time where they tell of shapes or of outliers. */
+	if (k->time >= 0 && (!v->is_page || v->s->outlier_count || analysis_has_shapes(v->a)))
+		rc = kernel_facts_new(&k->facts, v->a, v->filter, err);
+	if (!rc && kernels_collect(k) < 0)
+		rc = err_set(err, -ENOMEM, "cannot list kernels");
+	if (rc < 0)
+		return rc;
+	vec_for_each(&k->rows, row)
+		row->fact = kernel_facts_get(k->facts, profile_frame_get(k->p, row->frame).name);
+	t->columns = columns_for(k, v);
+	if (k->rows.len)
+		qsort_r(k->rows.data, k->rows.len, sizeof(*k->rows.data), compare_rows, &sorting);
+	return add_rows(t, k, v) < 0 ? err_set(err, -ENOMEM, "cannot list kernels") : 0;
+}
+
 int view_kernels(struct sheet *t, const struct view *v, struct err *err)
 {
 	struct kernels k = {
@@ -418,31 +454,13 @@ int view_kernels(struct sheet *t, const struct view *v, struct err *err)
 		.samples = profile_metric_find(v->p, "device-samples"),
 		.many_processes = has_many_processes(v->p),
 	};
-	struct sorting sorting = { &k, v->sort ? v->sort : "time" };
-	const struct sheet_column *shown = v->is_page && k.samples >= 0 ? page_sample_columns
-					   : v->is_page                 ? page_columns
-					   : k.samples >= 0             ? sample_columns
-									: columns;
 
-	sheet_init(t, "kernels", shown, COLUMN_COUNT);
+	sheet_init(t, "kernels", columns, COLUMN_COUNT);
 	t->note_key = "callers";
 	int rc = view_check_sort(v->sort, sort_keys, ARRAY_SIZE(sort_keys), err);
-	if (rc < 0)
-		return rc;
-	/* On the page they are worth their time where they tell of shapes or of outliers. */
-	if (k.time >= 0 && (!v->is_page || v->s->outlier_count || analysis_has_shapes(v->a)))
-		rc = kernel_facts_new(&k.facts, v->a, v->filter, err);
-	if (rc < 0)
-		return rc;
-	rc = kernels_collect(&k);
-	vec_for_each(&k.rows, row)
-		row->fact = kernel_facts_get(k.facts, profile_frame_get(k.p, row->frame).name);
-	if (rc == 0 && k.rows.len) {
-		qsort_r(k.rows.data, k.rows.len, sizeof(*k.rows.data), compare_rows, &sorting);
-		rc = add_rows(t, &k, v);
-	}
+	rc = rc ? rc : fill(t, &k, v, err);
 	vec_release(&k.rows);
 	vec_release(&k.callers);
 	kernel_facts_free(k.facts);
-	return rc < 0 ? err_set(err, rc, "cannot list kernels") : 0;
+	return rc;
 }

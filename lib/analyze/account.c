@@ -143,8 +143,10 @@ static int process_site(struct run *run, uint32_t op, uint32_t *ret)
 	return analysis_site(a, &site, ret);
 }
 
-static int tell_gap(const struct run *run, uint32_t op, uint64_t begin_ns, uint64_t end_ns)
+static int tell_gap(struct run *run, uint32_t op, uint64_t begin_ns, uint64_t end_ns)
 {
+	if (end_ns - begin_ns > run->totals.longest_gap_ns)
+		run->totals.longest_gap_ns = end_ns - begin_ns;
 	const struct analysis *a = run->acc->a;
 	const struct launch *l = analysis_op_launch(a, &a->ops.data[op]);
 	if (!run->sink->gap)

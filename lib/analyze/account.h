@@ -64,6 +64,7 @@ struct account_totals {
 	uint64_t clipped;       /* of them, those that reach beyond it */
 	uint64_t launched_idle; /* those launched when the device had nothing to do */
 	uint64_t queued;        /* those launched while it was busy */
+	uint64_t longest_gap_ns;
 };
 
 /*

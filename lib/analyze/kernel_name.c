@@ -238,6 +238,26 @@ static bool short_xmma(struct strbuf *out, struct span s)
 	return true;
 }
 
+/* nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT (cuBLAS since Hopper): its types, its tile */
+static bool short_nvjet(struct strbuf *out, struct span s)
+{
+	static const struct {
+		const char *code, *type;
+	} codes[] = { { "tst", "bf16" }, { "hsh", "fp16" } };
+	if (!span_starts(s, "nvjet_"))
+		return false;
+	add_text(out, "gemm nvjet");
+	struct span rest = span_of(s.data + 6, s.size - 6);
+	const char *tile = span_find(rest, "_");
+	if (tile)
+		add_word(out, find_tile(span_behind(rest, tile + 1)));
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		if (span_starts(rest, codes[i].code))
+			add_text(out, codes[i].type);
+	}
+	return true;
+}
+
 /* igemm_fwd_gtcx2_nhwc_bf16_bx0_ex1_bt128x128x32_... (MIOpen) */
 static bool short_igemm(struct strbuf *out, struct span s)
 {
@@ -256,11 +276,15 @@ static bool short_igemm(struct strbuf *out, struct span s)
 static struct span strip_signature(struct span s)
 {
 	const char *text = (const char *)s.data;
-	size_t depth = 0, start = 0, size = 0;
+	size_t depth = 0, parens = 0, start = 0, size = 0;
 	for (; size < s.size; size++) {
 		bool is_namespace = !strncmp(text + size, "(anonymous namespace)", 21);
 		if (is_namespace)
 			size += 20;
+		else if (depth && text[size] == '(')
+			parens++;
+		else if (parens) /* of an argument that is computed: "(8)>(0)" closes nothing */
+			parens -= text[size] == ')';
 		else if (text[size] == '<')
 			depth++;
 		else if (text[size] == '>' && depth)
@@ -419,10 +443,10 @@ bool kernel_name_short(struct strbuf *out, const char *full)
 	struct span s = span_of(full, strlen(full));
 	struct strbuf text = { 0 };
 
-	if (s.size <= PLAIN_NAME_MAX && !strpbrk(full, "<(:"))
+	if (s.size <= PLAIN_NAME_MAX && !strpbrk(full, "<(:") && !span_starts(s, "nvjet_"))
 		return false;
-	if (!short_tensile(&text, s) && !short_cutlass(&text, s) && !short_xmma(&text, s) &&
-	    !short_igemm(&text, s) && strpbrk(full, "<(:"))
+	if (!short_nvjet(&text, s) && !short_tensile(&text, s) && !short_cutlass(&text, s) &&
+	    !short_xmma(&text, s) && !short_igemm(&text, s) && strpbrk(full, "<(:"))
 		short_cxx(&text, s);
 	bool is_shorter = text.len && text.len < s.size;
 	if (is_shorter)

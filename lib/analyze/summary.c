@@ -75,6 +75,8 @@ static void device_add(struct device_summary *to, const struct device_summary *f
 	to->clipped += from->clipped;
 	to->launched_idle += from->launched_idle;
 	to->queued += from->queued;
+	if (from->longest_gap_ns > to->longest_gap_ns)
+		to->longest_gap_ns = from->longest_gap_ns;
 	to->end_ns += from->end_ns - from->begin_ns; /* as a length: the sum begins at 0 */
 }
 
@@ -135,6 +137,7 @@ static int sum_devices(struct summing *x)
 		x->device->clipped = totals.clipped;
 		x->device->launched_idle = totals.launched_idle;
 		x->device->queued = totals.queued;
+		x->device->longest_gap_ns = totals.longest_gap_ns;
 		device_add(&x->s->all, x->device);
 		sum_steps(x, d, &totals.window);
 		x->s->device_count++;

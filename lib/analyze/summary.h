@@ -29,6 +29,7 @@ struct device_summary {
 	/* Where counters tell of power: microjoules, and of those of the busy time. */
 	uint64_t energy_uj[ACCOUNT_STATE_COUNT], copy_uj, collective_uj;
 	uint64_t ops, clipped, launched_idle, queued;
+	uint64_t longest_gap_ns; /* that it was idle at once */
 };
 
 /* The busy time of ordinary kernels. */

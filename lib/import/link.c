@@ -115,17 +115,33 @@ static bool link_by_number(struct trace *t, const struct hash *h, uint64_t numbe
 	return true;
 }
 
+/* How NCCL and RCCL name all their kernels, and what libraries have beside them: symmetric memory of
+ * PyTorch, custom all-reduces of vLLM, SGLang and TensorRT-LLM. */
+static bool is_collective_name(struct span name)
+{
+	static const char *const parts[] = { "multimem_all_",       "one_shot_all_reduce",
+					     "two_shot_all_reduce", "cross_device_reduce",
+					     "allReduceKernel",     "oneShotAllReduce" };
+	if (name.size > 4 && !memcmp(name.data, "nccl", 4))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (memmem(name.data, name.size, parts[i], strlen(parts[i])))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Collectives say so in their own arguments since 2023. Before that it is the annotation or op around
- * their launch that tells, and where that is not known, how NCCL and RCCL name all their kernels.
+ * their launch that tells, and where that is not known, their names.
  */
 static void mark_collectives(struct trace *t)
 {
 	vec_for_each(&t->device, d) {
 		struct span name = strtab_get(&t->frames->strings, d->name);
-		bool is_named = name.size > 4 && !memcmp(name.data, "nccl", 4);
 		if (d->kind == DEVICE_KERNEL &&
-		    (is_named || frames_traits(t->frames, d->path) & FRAME_IS_COLLECTIVE))
+		    (is_collective_name(name) ||
+		     frames_traits(t->frames, d->path) & FRAME_IS_COLLECTIVE))
 			d->kind = DEVICE_COLLECTIVE;
 	}
 }

@@ -39,6 +39,8 @@ static void test_matrix_multiplies(void **state)
 	check("igemm_bwd_gtcx2_nhwc_bf16_bx0_ex1_bt128x64x32_wt32x32x8_ws1x1_wr1x2_ta1x8x2x1",
 	      "igemm_bwd 128x64x32 bf16");
 	check("volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn");
+	check("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", "gemm nvjet 64x64 bf16");
+	check("nvjet_hsh_192x8_64x8_4x1_v_bz_TNT", "gemm nvjet 192x8 fp16");
 }
 
 static void test_elementwise(void **state)
@@ -66,6 +68,10 @@ static void test_elementwise(void **state)
 static void test_others(void **state)
 {
 	(void)state;
+	/* What is compared in an argument of a template is no bracket. */
+	check("std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+	      "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long, int)",
+	      "fused_add_rms_norm bf16");
 	check("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, "
 	      "128, 4, false, false, cutlass::bfloat16_t, pytorch_flash::Flash_kernel_traits<64, 128, "
 	      "128, 4, cutlass::bfloat16_t> >, false, false>(pytorch_flash::Flash_fwd_params)",

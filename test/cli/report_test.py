@@ -437,6 +437,24 @@ class Shared(unittest.TestCase):
         # 61184 work items in groups of 256, as hipExtModuleLaunchKernel counts.
         self.assertEqual(roof['gemm gfx942 128x144x64 bf16']['groups'], 239)
 
+    def test_collectives_by_name(self):
+        """All-reduces over symmetric memory have no arguments that say what they are."""
+        path = os.path.join(TRACES, 'b200_vllm_eager.json.gz')
+        expected = sum(ns(e['dur']) for e in load(path) if e.get('cat') == 'kernel' and
+                       ('multimem_all_reduce' in e['name'] or e['name'].startswith('nccl')))
+        device, = self.report('b200_vllm_eager.json.gz')['devices']
+        self.assertEqual(device['busy_communication_ns'], expected)
+
+    def test_one_gap(self):
+        """Nearly all of this window is one copy that had to wait: shares tell of it alone."""
+        name = 'mi300_sglang_decode_graph.json.gz'
+        device, = self.report(name)['devices']
+        self.assertGreater(device['longest_gap_ns'], device['window_ns'] * 0.97)
+        page = run('report', os.path.join(TRACES, name)).stdout
+        self.assertIn('one idle gap of 463 ms is 97.8 % of it', page)
+        self.assertNotIn('one idle gap', run('report', os.path.join(
+            TRACES, 'h100_bert_small.json.gz')).stdout)
+
     def idle_after_sync(self):
         """From when the call begins until the copy it waits for, and from its end to the next op."""
         events = load(os.path.join(TRACES, 'h100_bert_small.json.gz'))
