@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include "analyze/account.h"
+#include "analyze/attribute.h"
 #include "analyze/outliers.h"
 #include "analyze/scopes.h"
 #include "analyze/tables.h"
@@ -102,6 +103,7 @@ void analysis_free(struct analysis *a)
 	strtab_release(&a->site_blobs);
 	vec_release(&a->sites);
 	strtab_release(&a->place_blobs);
+	free(a->place_slots);
 	vec_release(&a->places);
 	strtab_release(&a->detail_blobs);
 	strtab_release(&a->names);
@@ -128,6 +130,7 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->repeats);
 	vec_release(&a->counters);
 	vec_release(&a->lost);
+	attribution_free(a->attribution);
 	work_index_free(a->work_index);
 	account_free(a->account);
 	free(a);

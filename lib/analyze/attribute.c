@@ -185,10 +185,14 @@ static int collect(struct attributor *t, struct attribution *ret)
 	return 0;
 }
 
-void attribution_release(struct attribution *t)
+void attribution_free(struct attribution *t)
 {
+	if (!t)
+		return;
 	vec_release(&t->list);
+	free(t);
 }
+DEFINE_CLEANUP(attribution_free, struct attribution *)
 
 static int attribute_all(struct attributor *t, struct attribution *ret)
 {
@@ -213,21 +217,31 @@ static int attribute_all(struct attributor *t, struct attribution *ret)
 	return 0;
 }
 
-int attribution_init(struct attribution *t, struct analysis *a, const struct filter *f)
+int attribution_of(struct analysis *a, const struct filter *f, const struct attribution **ret)
 {
+	CLEANUP(attribution_free) struct attribution *t = NULL;
 	struct attributor by = { .a = a, .f = f };
 	int rc = 0;
 
-	if (!a->device_samples.len)
+	/* The texts of a command line stay where they are. */
+	if (a->attribution && !memcmp(&a->attribution->filter, &f->texts, sizeof(f->texts))) {
+		*ret = a->attribution;
 		return 0;
-	if (!a->work_index)
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->filter = f->texts;
+	if (!a->work_index && a->device_samples.len)
 		rc = work_index_new(&a->work_index, a);
 	by.index = a->work_index;
-	if (!rc)
+	if (!rc && a->device_samples.len)
 		rc = attribute_all(&by, t);
 	hash_release(&by.counts);
 	hash_release(&by.left);
 	if (rc < 0)
-		attribution_release(t);
-	return rc;
+		return rc;
+	attribution_free(a->attribution);
+	*ret = a->attribution = TAKE(t);
+	return 0;
 }

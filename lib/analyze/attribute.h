@@ -32,8 +32,9 @@ struct attributed {
 struct attribution {
 	VEC(struct attributed) list;            /* by place, then site */
 	uint64_t by_rule[ATTRIBUTE_RULE_COUNT]; /* samples, rounded; they add up to all that pass */
+	struct analysis_filter filter;          /* what it was made for */
 };
 
-void attribution_release(struct attribution *t);
-/* 0 or -ENOMEM. */
-int attribution_init(struct attribution *t, struct analysis *a, const struct filter *f);
+/* The last one that was asked for is kept by @a; valid until the next call. 0 or -ENOMEM. */
+int attribution_of(struct analysis *a, const struct filter *f, const struct attribution **ret);
+void attribution_free(struct attribution *t);

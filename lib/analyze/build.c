@@ -29,6 +29,9 @@ struct build {
 	/* Of (thread, stack) groups, made for the first metric that needs them: process by process,
 	 * so that the way of one stack is near that of the one before; and their nodes, + 1. */
 	uint32_t *group_order, *group_nodes;
+	/* What the host did while devices were idle, by group; NULL: not summed up yet. */
+	uint64_t *idle_sums;
+	struct host_time *host;
 };
 
 /* A metric: whether the capture has data for it, and how its values get into the tree. */
@@ -138,9 +141,20 @@ static int build_account(struct build *b, const struct account_sink *sink)
 	return 0;
 }
 
+static bool is_wanted(const struct build *b, const char *name);
+static int idle_host_gap(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns);
+
+/* Time by what the devices did, and on the way what the host did while they were idle. */
 static int build_wall(struct build *b)
 {
-	return build_account(b, &(struct account_sink){ .data = b, .charge = charge_wall });
+	struct account_sink sink = { .data = b, .charge = charge_wall };
+	if (is_wanted(b, "idle-host")) {
+		b->idle_sums = calloc(b->a->sample_groups.len + 1, sizeof(*b->idle_sums));
+		if (!b->idle_sums || host_time_new(&b->host, b->a) < 0)
+			return -ENOMEM;
+		sink.gap = idle_host_gap;
+	}
+	return build_account(b, &sink);
 }
 
 static bool has_energy(const struct analysis *a)
@@ -163,13 +177,7 @@ static int build_energy(struct build *b)
 
 /* ---- what the host did while the device was idle ---- */
 
-struct idle_host {
-	struct build *b;
-	struct host_time *host;
-	uint64_t *sums; /* by sample group */
-};
-
-static int idle_host_charge(void *data, const struct charge *charge)
+static int charge_nothing(void *data, const struct charge *charge)
 {
 	(void)data;
 	(void)charge;
@@ -178,9 +186,9 @@ static int idle_host_charge(void *data, const struct charge *charge)
 
 static int idle_host_gap(void *data, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct idle_host *x = data;
-	if (thread && x->b->f->thread_passes[thread])
-		host_time_within(x->host, thread, begin_ns, end_ns, x->sums);
+	struct build *b = data;
+	if (thread && b->f->thread_passes[thread])
+		host_time_within(b->host, thread, begin_ns, end_ns, b->idle_sums);
 	return 0;
 }
 
@@ -188,15 +196,16 @@ static int build_sums(struct build *b, const uint64_t *sums);
 
 static int build_idle_host(struct build *b)
 {
-	CLEANUP(host_time_free) struct host_time *host = NULL;
-	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
-	if (!sums || host_time_new(&host, b->a) < 0)
-		return -ENOMEM;
-	struct idle_host x = { b, host, sums };
-	int rc = build_account(b, &(struct account_sink){ .data = &x,
-							  .charge = idle_host_charge,
-							  .gap = idle_host_gap });
-	return rc < 0 ? rc : build_sums(b, sums);
+	int rc = 0;
+	if (!b->idle_sums) {
+		b->idle_sums = calloc(b->a->sample_groups.len + 1, sizeof(*b->idle_sums));
+		if (!b->idle_sums || host_time_new(&b->host, b->a) < 0)
+			return -ENOMEM;
+		rc = build_account(b, &(struct account_sink){ .data = b,
+							      .charge = charge_nothing,
+							      .gap = idle_host_gap });
+	}
+	return rc < 0 ? rc : build_sums(b, b->idle_sums);
 }
 
 static bool op_passes(const struct build *b, const struct op *op)
@@ -409,11 +418,11 @@ static int stall_metric(struct build *b, uint32_t reason)
 
 static int build_device_samples(struct build *b)
 {
-	struct attribution t = { 0 };
-	int rc = attribution_init(&t, b->a, b->f);
+	const struct attribution *t;
+	int rc = attribution_of(b->a, b->f, &t);
 	if (rc < 0)
 		return rc;
-	vec_for_each(&t.list, x) {
+	vec_for_each(&t->list, x) {
 		const struct place *place = &b->a->places.data[x->place];
 		uint32_t node;
 		rc = paths_on(b->paths, place->device, 0);
@@ -429,7 +438,6 @@ static int build_device_samples(struct build *b)
 		if (stall >= 0 && x->count)
 			profile_add(b->p, node, stall, x->count);
 	}
-	attribution_release(&t);
 	return rc < 0 ? rc : build_lost(b, "pc-sample");
 }
 
@@ -712,6 +720,15 @@ static bool metric_wanted(const struct metric_ops *m, const struct analysis_prof
 	return false;
 }
 
+static bool is_wanted(const struct build *b, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		if (!strcmp(metrics[i].name, name))
+			return metric_wanted(&metrics[i], b->opt) && metrics[i].has_data(b->a);
+	}
+	return false;
+}
+
 /* All of them, or one by name. */
 static bool stalls_wanted(const struct analysis_profile_options *opt)
 {
@@ -818,6 +835,8 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 	};
 	rc = build_all(&b);
 	syncs_release(&b.syncs);
+	free(b.idle_sums);
+	host_time_free(b.host);
 	free(b.group_order);
 	free(b.group_nodes);
 	filter_release(&f);

@@ -202,7 +202,7 @@ int analysis_kernel_hits(struct analysis *a, const char *kernel,
 {
 	struct analysis_filter all = *filter, only = *filter;
 	struct filter f = { 0 }, wanted = { 0 };
-	struct attribution t = { 0 };
+	const struct attribution *t = NULL;
 
 	all.kernel = NULL;
 	only.kernel = kernel;
@@ -210,13 +210,12 @@ int analysis_kernel_hits(struct analysis *a, const char *kernel,
 	if (rc == 0)
 		rc = filter_init(&wanted, a, &only, err);
 	if (rc == 0) {
-		rc = attribution_init(&t, a, &f);
+		rc = attribution_of(a, &f, &t);
 		if (rc < 0)
 			err_set(err, rc, "cannot attribute samples");
 	}
 	if (rc == 0)
-		rc = fill_hits(a, kernel, &t, &wanted, ret, err);
-	attribution_release(&t);
+		rc = fill_hits(a, kernel, t, &wanted, ret, err);
 	filter_release(&f);
 	filter_release(&wanted);
 	return rc;

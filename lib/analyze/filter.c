@@ -320,6 +320,7 @@ int filter_init(struct filter *f, struct analysis *a, const struct analysis_filt
 	if (rc < 0)
 		return rc;
 
+	f->texts = *texts;
 	f->thread_passes = calloc(a->threads.len, sizeof(bool));
 	f->process_passes = calloc(a->processes.len, sizeof(bool));
 	f->device_passes = calloc(a->devices.len, sizeof(bool));

@@ -5,13 +5,14 @@
 #include "analyze/account.h"
 
 struct filter {
-	bool *thread_passes;  /* by row */
-	bool *process_passes; /* by row; for what has no thread */
-	bool *device_passes;  /* by row */
-	bool *queue_passes;   /* by row */
-	bool *name_passes;    /* by number in `names` */
-	bool *stack_passes;   /* by row; NULL: all do */
-	const bool *queues;   /* queue_passes where not all pass, for the accounting; else NULL */
+	struct analysis_filter texts; /* what it was made from */
+	bool *thread_passes;          /* by row */
+	bool *process_passes;         /* by row; for what has no thread */
+	bool *device_passes;          /* by row */
+	bool *queue_passes;           /* by row */
+	bool *name_passes;            /* by number in `names` */
+	bool *stack_passes;           /* by row; NULL: all do */
+	const bool *queues; /* queue_passes where not all pass, for the accounting; else NULL */
 	bool has_time;
 	uint64_t begin_ns, end_ns; /* [begin, end); all there is without has_time */
 	enum window_source source; /* of has_time: a time or steps */

@@ -298,13 +298,38 @@ static int replay_symbol(struct analysis *a, const struct record_symbol *s)
 				    });
 }
 
+/* Few places have most samples: these are found without going through the table, whose memory is
+ * all over. */
+#define PLACE_SLOTS 1024
+
+struct place_slot {
+	struct place place;
+	uint32_t number; /* + 1 */
+};
+
+static struct place_slot *place_slot(struct analysis *a, const struct place *p)
+{
+	uint64_t key = hash_u64(p->offset ^ hash_pair(p->kernel ^ p->code_object, p->reason));
+	if (!a->place_slots)
+		a->place_slots = calloc(PLACE_SLOTS, sizeof(*a->place_slots));
+	return a->place_slots ? &a->place_slots[key % PLACE_SLOTS] : NULL;
+}
+
 /* What a device sample hit, as a number. */
 static int place_intern(struct analysis *a, const struct place *place, uint32_t *ret)
 {
+	struct place_slot *slot = place_slot(a, place);
 	bool fresh;
+	if (!slot)
+		return -ENOMEM;
+	if (slot->number && !memcmp(&slot->place, place, sizeof(*place))) {
+		*ret = slot->number - 1;
+		return 0;
+	}
 	if (strtab_intern(&a->place_blobs, place, sizeof(*place), ret, &fresh) < 0 ||
 	    (fresh && vec_push(&a->places, *place) < 0))
 		return -ENOMEM;
+	*slot = (struct place_slot){ *place, *ret + 1 };
 	return 0;
 }
 

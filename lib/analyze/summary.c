@@ -382,17 +382,16 @@ static int sum_ranks(struct summing *x)
 
 static int sum_attribution(struct summing *x)
 {
-	struct attribution t = { 0 };
-	int rc = attribution_init(&t, x->a, x->f);
+	const struct attribution *t;
+	int rc = attribution_of(x->a, x->f, &t);
 	if (rc < 0)
 		return rc;
-	x->s->by_correlation = t.by_rule[ATTRIBUTE_CORRELATION];
-	x->s->by_overlap = t.by_rule[ATTRIBUTE_OVERLAP];
-	x->s->by_launches = t.by_rule[ATTRIBUTE_LAUNCHES];
-	x->s->by_nobody = t.by_rule[ATTRIBUTE_NONE];
+	x->s->by_correlation = t->by_rule[ATTRIBUTE_CORRELATION];
+	x->s->by_overlap = t->by_rule[ATTRIBUTE_OVERLAP];
+	x->s->by_launches = t->by_rule[ATTRIBUTE_LAUNCHES];
+	x->s->by_nobody = t->by_rule[ATTRIBUTE_NONE];
 	for (int i = 0; i < ATTRIBUTE_RULE_COUNT; i++)
-		x->s->samples += t.by_rule[i];
-	attribution_release(&t);
+		x->s->samples += t->by_rule[i];
 	return 0;
 }
 

@@ -278,6 +278,7 @@ struct analysis {
 	struct strtab site_blobs;
 	VEC(struct site) sites; /* same numbers */
 	struct strtab place_blobs;
+	struct place_slot *place_slots; /* of places seen lately */
 	VEC(struct place) places;
 	struct strtab detail_blobs;
 
@@ -312,6 +313,7 @@ struct analysis {
 
 	/* What several questions need, made for the first of them. */
 	struct work_index *work_index;
+	struct attribution *attribution;
 	struct account *account;
 };
 

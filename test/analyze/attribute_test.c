@@ -25,16 +25,15 @@ static void scene_pc(struct scene *s, struct record_pc_sample sample)
 static void assert_rules(struct scene *s, uint64_t correlation, uint64_t overlap, uint64_t launches,
 			 uint64_t none)
 {
-	struct attribution t = { 0 };
+	const struct attribution *t;
 	struct filter f = { 0 };
 	struct err err;
 	assert_int_equal(filter_init(&f, s->a, &(struct analysis_filter){ 0 }, &err), 0);
-	assert_int_equal(attribution_init(&t, s->a, &f), 0);
-	assert_int_equal(t.by_rule[ATTRIBUTE_CORRELATION], correlation);
-	assert_int_equal(t.by_rule[ATTRIBUTE_OVERLAP], overlap);
-	assert_int_equal(t.by_rule[ATTRIBUTE_LAUNCHES], launches);
-	assert_int_equal(t.by_rule[ATTRIBUTE_NONE], none);
-	attribution_release(&t);
+	assert_int_equal(attribution_of(s->a, &f, &t), 0);
+	assert_int_equal(t->by_rule[ATTRIBUTE_CORRELATION], correlation);
+	assert_int_equal(t->by_rule[ATTRIBUTE_OVERLAP], overlap);
+	assert_int_equal(t->by_rule[ATTRIBUTE_LAUNCHES], launches);
+	assert_int_equal(t->by_rule[ATTRIBUTE_NONE], none);
 	filter_release(&f);
 }
 
