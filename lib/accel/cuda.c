@@ -31,6 +31,9 @@ static void process_free(struct cuda_process *p)
 	hash_release(&p->contexts);
 	hash_release(&p->thread_index);
 	hash_release(&p->names);
+	hash_release(&p->images);
+	hash_release(&p->sampled);
+	free(p->image.bytes);
 	free(p->told);
 	vec_release(&p->functions);
 	vec_release(&p->queues);
@@ -96,7 +99,7 @@ int cuda_thread(struct cuda_process *p, uint32_t tid, struct cuda_thread **ret)
 }
 
 /* The DEVICE record of an ordinal + 1. 0: a device that we could not see; all of those are one. */
-static int device_record(struct cuda *c, uint32_t device, uint32_t *ret)
+int cuda_device(struct cuda *c, uint32_t device, uint32_t *ret)
 {
 	uint64_t *known = hash_get(&c->devices, device), *name = hash_get(&c->device_names, device);
 	struct record record = { .type = RECORD_DEVICE };
@@ -141,7 +144,7 @@ int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t
 		*ret = p->queues.data[*known];
 		return 0;
 	}
-	rc = device_record(c, device, &queue.device);
+	rc = cuda_device(c, device, &queue.device);
 	if (rc < 0)
 		return rc;
 	queue.record = c->host.number(c->host.data);
@@ -235,6 +238,8 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 		return context_set(p, e);
 	case SITE_DEVICE_NAME:
 		return device_named(c, e);
+	case SITE_TOLD_NOTHING:
+		return 0;
 	case SITE_TOLD_LAUNCH:
 		return cuda_told_launch(c, p, e);
 	case SITE_TOLD_BATCH:
@@ -285,6 +290,7 @@ static int cuda_describe(void *runtime)
 	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
 	rc = rc ? rc : accel_info_number(w, "cuda.launched-before", c->stats.before);
 	rc = rc ? rc : accel_info_number(w, "cuda.dropped", c->stats.dropped);
+	rc = rc ? rc : accel_info_number(w, "cuda.samples", c->stats.samples);
 	return rc ? rc : accel_info_number(w, "cuda.unnamed-kernels", c->stats.unnamed);
 }
 

@@ -7,6 +7,7 @@
  *	cuda_kernel.c	modules, libraries and functions, and what they are called
  *	cuda_launch.c	work as the host asks for it, and its waits
  *	cuda_told.c	what the library inside a target tells: launches, and when the device worked
+ *	cuda_samples.c	and where it was, and why it stalled
  *
  * Without that library calls are seen from outside: launches, copies and waits with their stacks, and
  * no times of the device. Handles are what the API gives out: addresses in the target.
@@ -55,6 +56,7 @@ enum cuda_site {
 	SITE_RUNTIME_KERNEL,
 	SITE_TOLD_LAUNCH,
 	SITE_TOLD_BATCH,
+	SITE_TOLD_NOTHING,
 	/* From here on SITE_TRANSFERS + enum cuda_transfer_kind. */
 	SITE_TRANSFERS = 64,
 	/* The stream 0 of this variant is the calling thread's own. */
@@ -104,6 +106,12 @@ struct cuda_wait {
 	uint32_t name, device, queue;
 };
 
+/* A module's image that is coming in parts. */
+struct cuda_image {
+	uint64_t module, total, filled;
+	unsigned char *bytes;
+};
+
 /* A launch that was told, by what the target calls it. */
 struct cuda_told {
 	uint64_t correlation; /* ours; 0: none */
@@ -116,6 +124,9 @@ struct cuda_process {
 	bool is_told;
 	struct cuda_told *told; /* CUDA_TOLD_MAX of them, by number; NULL until there is one */
 	struct hash names;      /* the target's number of a name -> string */
+	struct cuda_image image;
+	struct hash images;  /* module's checksum -> number of its CODE_OBJECT record */
+	struct hash sampled; /* module and name of a function, hashed -> KERNEL record */
 	enum cuda_nesting nesting;
 	struct hash function_index; /* handle, or the host's stub -> functions */
 	VEC(struct cuda_function) functions;
@@ -137,6 +148,7 @@ struct cuda_stats {
 	uint64_t untimed;  /* seen from outside only */
 	uint64_t before;   /* work whose launch was not seen */
 	uint64_t dropped;  /* work whose times were lost in the target */
+	uint64_t samples;
 };
 
 struct cuda {
@@ -181,3 +193,10 @@ int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event
 /* cuda_told.c */
 int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+
+/* cuda_samples.c; @m is behind the header. */
+struct cursor;
+int cuda_told_code(struct cuda *c, struct cuda_process *p, struct cursor *m);
+int cuda_told_samples(struct cuda *c, struct cuda_process *p, struct cursor *m);
+/* The DEVICE record of an ordinal + 1; 0: a device that could not be seen. */
+int cuda_device(struct cuda *c, uint32_t device, uint32_t *ret);

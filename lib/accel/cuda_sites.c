@@ -269,6 +269,12 @@ const struct probe_site cuda_sites[] = {
 		    .scale = 1,
 		    .max = INJECT_BATCH_BYTES },
 	  .counter = INJECT_CUDA_LISTENERS },
+	/* never called */
+	{ .library = INJECT_CUDA_LIBRARY,
+	  .symbol = INJECT_CUDA_SAMPLES,
+	  .id = SITE_TOLD_NOTHING,
+	  .flags = PROBE_ON_REQUEST,
+	  .counter = INJECT_CUDA_SAMPLERS },
 	{ 0 },
 };
 

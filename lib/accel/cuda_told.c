@@ -191,19 +191,32 @@ static int take_name(struct cuda *c, struct cuda_process *p, struct cursor *m)
 	return rc < 0 ? rc : hash_set(&p->names, id, string);
 }
 
-static int take_dropped(struct cuda *c, const struct accel_event *e, struct cursor *m)
+static int put_lost(struct cuda *c, const struct accel_event *e, const char *what, const char *why,
+		    uint64_t count)
 {
-	struct record record = { .type = RECORD_LOST, .lost.time_ns = e->time_ns };
+	struct record record = { .type = RECORD_LOST };
 	int rc;
 
-	if (cursor_u64(m, &record.lost.count, NULL) < 0)
+	if (!count)
 		return 0;
-	c->stats.dropped += record.lost.count;
-	rc = capture_writer_string(c->host.writer, "dispatch", &record.lost.what);
+	record.lost.time_ns = e->time_ns;
+	record.lost.count = count;
+	rc = capture_writer_string(c->host.writer, what, &record.lost.what);
 	if (rc == 0)
-		rc = capture_writer_string(c->host.writer, "CUPTI had no buffer left",
-					   &record.lost.why);
+		rc = capture_writer_string(c->host.writer, why, &record.lost.why);
 	return rc < 0 ? rc : capture_writer_put(c->host.writer, &record);
+}
+
+static int take_dropped(struct cuda *c, const struct accel_event *e, struct cursor *m)
+{
+	uint64_t work, samples;
+	int rc;
+
+	if (cursor_u64(m, &work, NULL) < 0 || cursor_u64(m, &samples, NULL) < 0)
+		return 0;
+	c->stats.dropped += work;
+	rc = put_lost(c, e, "dispatch", "CUPTI had no buffer left", work);
+	return rc ? rc : put_lost(c, e, "pc-sample", "the GPU had no buffer left", samples);
 }
 
 static int take_status(struct cuda *c, struct span text)
@@ -235,6 +248,10 @@ static int take_message(struct cuda *c, struct cuda_process *p, const struct acc
 			return 0;
 		memcpy(&work, whole.data, sizeof(work));
 		return take_work(c, p, &work);
+	case INJECT_CODE:
+		return cuda_told_code(c, p, &m);
+	case INJECT_SAMPLES:
+		return cuda_told_samples(c, p, &m);
 	case INJECT_DROPPED:
 		return take_dropped(c, e, &m);
 	default: /* of a newer library */

@@ -44,7 +44,7 @@ int launch_open(struct session *s, struct err *err)
 	rc = accel_open(&s->accel, &host, err);
 	if (rc < 0 || s->is_perf)
 		return rc;
-	return probes_open(&s->probes, &s->programs, s->accel, err);
+	return probes_open(&s->probes, &s->programs, s->accel, s->opt.instructions, err);
 }
 
 /* A library that cannot be probed costs its launches, not the recording. */

@@ -110,7 +110,7 @@ bool probes_by_multi(const struct recorder_bpf *skeleton)
 }
 
 int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
-		struct err *err)
+		bool samples, struct err *err)
 {
 	struct recorder_bpf *skeleton = programs->skeleton;
 	CLEANUP(probes_close) struct probes *p = calloc(1, sizeof(*p));
@@ -118,6 +118,7 @@ int probes_open(struct probes **ret, const struct programs *programs, const stru
 	if (!p)
 		return err_set(err, -ENOMEM, "no memory for probes");
 	p->accel = accel;
+	p->samples = samples;
 	p->map_fd = bpf_map__fd(skeleton->maps.probe_programs);
 	p->by_multi = probes_by_multi(skeleton);
 	p->program[PROBE_CALL] = skeleton->progs.on_probe;
@@ -251,6 +252,8 @@ static int attach_sites(struct probes *p, struct site_file *file, const char *na
 	for (size_t i = 0; i < accel_site_count(p->accel); i++) {
 		const struct probe_site *site = accel_site(p->accel, i);
 		bool at_return = site->flags & PROBE_AT_RETURN;
+		if (site->flags & PROBE_ON_REQUEST && !p->samples)
+			continue;
 		if (!site_in_library(site, name) || call_count == TARGETS_MAX ||
 		    return_count == TARGETS_MAX)
 			continue;

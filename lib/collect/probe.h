@@ -29,8 +29,9 @@ void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes);
 /* Has it chosen uprobe_multi? */
 bool probes_by_multi(const struct recorder_bpf *skeleton);
 
+/* @samples: arm the sites that ask for samples of instructions, too. */
 int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
-		struct err *err);
+		bool samples, struct err *err);
 /* Detaches. NULL is fine. */
 void probes_close(struct probes *p);
 DEFINE_CLEANUP(probes_close, struct probes *)

@@ -43,7 +43,7 @@ struct partial_text {
 struct probes {
 	const struct accel *accel;
 	int map_fd; /* probe_programs; the skeleton's */
-	bool by_multi;
+	bool by_multi, samples;
 	struct bpf_program *program[PROBE_KINDS];
 	VEC(struct link) links;
 	struct hash files; /* those that probes_attach() has seen */

@@ -66,8 +66,9 @@ struct session_options {
 	const uint32_t *cpus; /* CPU samples of these only */
 	size_t cpu_count;
 	bool no_children;
-	bool no_inject; /* leave libraries of ours out of the command */
-	int64_t rank;   /* of a distributed job, for the processes; -1: none */
+	bool instructions; /* sample those of accelerators, where that costs something */
+	bool no_inject;    /* leave libraries of ours out of the command */
+	int64_t rank;      /* of a distributed job, for the processes; -1: none */
 
 	enum session_engine engine;
 	const char *event;          /* event_kind_parse(); NULL: what there is */

@@ -83,21 +83,45 @@ void batch_status(const char *format, ...)
 	pthread_mutex_unlock(&lock);
 }
 
-void batch_work(const struct inject_work *work)
+/* A message that is one struct, whose header is still to be filled in. */
+static void put(uint16_t type, const void *message, size_t size)
 {
+	const size_t header = sizeof(struct inject_header);
+
 	pthread_mutex_lock(&lock);
-	struct inject_work *to = take_room(INJECT_WORK, sizeof(*to));
-	struct inject_header header = to->header;
-	*to = *work;
-	to->header = header;
+	unsigned char *to = take_room(type, size);
+	memcpy(to + header, (const unsigned char *)message + header, size - header);
 	pthread_mutex_unlock(&lock);
 }
 
-void batch_dropped(uint64_t count)
+void batch_work(const struct inject_work *work)
+{
+	put(INJECT_WORK, work, sizeof(*work));
+}
+
+void batch_samples(const struct inject_samples *samples)
+{
+	put(INJECT_SAMPLES, samples, sizeof(*samples));
+}
+
+void batch_dropped(uint64_t work, uint64_t samples)
+{
+	put(INJECT_DROPPED, &(struct inject_dropped){ .count = work, .samples = samples },
+	    sizeof(struct inject_dropped));
+}
+
+void batch_code(uint64_t module, const void *image, size_t size)
 {
 	pthread_mutex_lock(&lock);
-	struct inject_dropped *to = take_room(INJECT_DROPPED, sizeof(*to));
-	to->count = count;
+	for (size_t at = 0; at < size;) {
+		size_t part = size - at < INJECT_CODE_BYTES ? size - at : INJECT_CODE_BYTES;
+		struct inject_code *to = take_room(INJECT_CODE, sizeof(*to) + part);
+		to->module = module;
+		to->total = size;
+		to->offset = at;
+		memcpy(to + 1, (const unsigned char *)image + at, part);
+		at += part;
+	}
 	pthread_mutex_unlock(&lock);
 }
 

@@ -9,7 +9,10 @@
 /* A text of at most some hundred bytes; sent at once. */
 void batch_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void batch_work(const struct inject_work *work);
-void batch_dropped(uint64_t count);
+void batch_dropped(uint64_t work, uint64_t samples);
+void batch_samples(const struct inject_samples *samples);
+/* The whole image of a module, in parts. */
+void batch_code(uint64_t module, const void *image, size_t size);
 /* The number that stands for @text, which is told when it is new; 0: there are too many. */
 uint32_t batch_name(const char *text);
 /* Send what is there. */

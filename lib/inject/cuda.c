@@ -8,6 +8,7 @@
  */
 #include "inject/batch.h"
 #include "inject/cupti.h"
+#include "inject/samples.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -28,12 +29,21 @@
 /* The kernel adds to it when a probe is put on one of the functions, in this very process. Its place
  * must be writable and private, which SystemTap's section is by convention. */
 EXPORT volatile uint16_t accel_prof_cuda_listeners __attribute__((section(".probes")));
+EXPORT volatile uint16_t accel_prof_cuda_samplers __attribute__((section(".probes")));
+
+/* Never called: a probe on it asks for samples. */
+EXPORT __attribute__((noinline)) void accel_prof_cuda_samples(void);
+void accel_prof_cuda_samples(void)
+{
+	__asm__ volatile("nop");
+}
 
 static struct cupti cupti;
 static void *subscriber;
 static unsigned char *buffers;
 static bool is_lent[BUFFERS];
 static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t sample_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What the recorder probes; it takes the stack from here. A nop can be probed at the least cost. */
 EXPORT __attribute__((noinline)) void accel_prof_cuda_launch(uint64_t correlation_kind,
@@ -97,6 +107,22 @@ static void tell_kernel(const struct cupti_call *call, const unsigned char *func
 			       word[0], word[1], word[2], word[3]);
 }
 
+static void on_resource(uint32_t id, const void *details)
+{
+	const struct cupti_resource *resource = details;
+
+	if (!accel_prof_cuda_samplers || !resource->descriptor)
+		return;
+	if (id == CUPTI_MODULE_LOADED)
+		samples_see_module(&cupti, resource->descriptor);
+	/* Another may come to the same place, and be taken for it. Who has the lock asks just now,
+	 * and may wait for what CUPTI holds while it calls us. */
+	if (id == CUPTI_MODULE_UNLOADED && pthread_mutex_trylock(&sample_lock) == 0) {
+		samples_drain(&cupti, now_ns());
+		pthread_mutex_unlock(&sample_lock);
+	}
+}
+
 static void on_call(void *data, int domain, uint32_t id, const void *details)
 {
 	const struct cupti_call *call = details;
@@ -104,9 +130,15 @@ static void on_call(void *data, int domain, uint32_t id, const void *details)
 	uint64_t kind = INJECT_LAUNCH_COPY;
 
 	(void)data;
+	if (domain == CUPTI_DOMAIN_RESOURCE) {
+		on_resource(id, details);
+		return;
+	}
 	if (domain != CUPTI_DOMAIN_DRIVER || call->site != CUPTI_SITE_ENTER || id >= CALL_ID_MAX ||
 	    !shape_of_id[id] || !accel_prof_cuda_listeners)
 		return;
+	if (accel_prof_cuda_samplers && call->context)
+		samples_see_context(call->context);
 	switch ((enum shape)(shape_of_id[id] - 1)) {
 	case SHAPE_KERNEL:
 		tell_kernel(call, parameters, parameters + 8, parameters + 40);
@@ -213,7 +245,7 @@ static void on_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size
 	while (accel_prof_cuda_listeners && cupti.next(buffer, valid, &record) == CUPTI_OK)
 		take_record(record);
 	if (cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
-		batch_dropped(dropped);
+		batch_dropped(dropped, 0);
 	batch_send();
 	pthread_mutex_lock(&buffer_lock);
 	is_lent[(size_t)(buffer - buffers) / BUFFER_BYTES] = false;
@@ -230,6 +262,10 @@ static void enable_calls(uint32_t enable)
 	for (uint32_t id = 0; id < CALL_ID_MAX; id++)
 		if (shape_of_id[id])
 			cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, id);
+	if (enable && !accel_prof_cuda_samplers)
+		return;
+	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED);
+	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_UNLOADED);
 }
 
 static bool begin(void)
@@ -274,6 +310,9 @@ static void end(void)
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		cupti.disable(kinds[i]);
 	enable_calls(0);
+	pthread_mutex_lock(&sample_lock);
+	samples_end(&cupti);
+	pthread_mutex_unlock(&sample_lock);
 	cupti.flush(1);
 	cupti.unsubscribe(subscriber);
 	subscriber = NULL;
@@ -296,6 +335,17 @@ static void look(void)
 	was_heard = is_heard;
 }
 
+static void take(uint32_t all)
+{
+	cupti.flush(all);
+	if (accel_prof_cuda_samplers) {
+		pthread_mutex_lock(&sample_lock);
+		samples_drain(&cupti, now_ns());
+		pthread_mutex_unlock(&sample_lock);
+	}
+	batch_send();
+}
+
 static void *watch(void *data)
 {
 	const struct timespec pause = { 0, LOOK_NS };
@@ -304,10 +354,8 @@ static void *watch(void *data)
 	for (;;) {
 		nanosleep(&pause, NULL);
 		look();
-		if (is_on) {
-			cupti.flush(0);
-			batch_send();
-		}
+		if (is_on)
+			take(0);
 	}
 	return data;
 }
@@ -315,10 +363,8 @@ static void *watch(void *data)
 /* What is left when the program ends, before the driver does. */
 static void flush_at_exit(void)
 {
-	if (subscriber && accel_prof_cuda_listeners) {
-		cupti.flush(1);
-		batch_send();
-	}
+	if (subscriber && accel_prof_cuda_listeners)
+		take(1);
 }
 
 static bool start_thread(void)

@@ -16,8 +16,13 @@ typedef int cupti_result; /* 0 is CUPTI_SUCCESS */
 #define CUPTI_MULTIPLE_SUBSCRIBERS   39
 #define CUPTI_INSUFFICIENT_PRIVILEGE 35
 
-#define CUPTI_DOMAIN_DRIVER 1
-#define CUPTI_SITE_ENTER    0
+#define CUPTI_OUT_OF_MEMORY 8 /* the hardware's buffer was full */
+
+#define CUPTI_DOMAIN_DRIVER   1
+#define CUPTI_DOMAIN_RESOURCE 3
+#define CUPTI_MODULE_LOADED   6
+#define CUPTI_MODULE_UNLOADED 7 /* about to be */
+#define CUPTI_SITE_ENTER      0
 
 enum cupti_kind {
 	CUPTI_KIND_MEMCPY = 1,
@@ -88,25 +93,122 @@ struct cupti_memcpy_peer {
 	uint32_t correlation;
 };
 
+/* CUpti_ResourceData, with a CUpti_ModuleResourceData. */
+struct cupti_resource {
+	void *context, *handle;
+	const struct cupti_module *descriptor;
+};
+
+struct cupti_module {
+	uint32_t id;
+	size_t size;
+	const void *cubin; /* valid within the callback */
+};
+
+/* CUpti_GetCubinCrcParams */
+struct cupti_crc {
+	size_t size, cubin_size;
+	const void *cubin;
+	uint64_t crc;
+};
+
+/* CUpti_PCSampling...Params: all begin alike, and have up to four words more. */
+struct cupti_pc_request {
+	size_t size;
+	void *reserved, *context;
+	union {
+		size_t *reason_count;
+		void *data; /* struct cupti_pc_data */
+		struct {
+			size_t count;
+			uint32_t *index;
+			char **names;
+		} reasons;
+		struct {
+			size_t count;
+			struct cupti_pc_setting *settings;
+		} settings;
+	};
+};
+
+/* CUpti_PCSamplingConfigurationInfo */
+struct cupti_pc_setting {
+	uint32_t type;
+	cupti_result status;
+	union {
+		uint64_t data[3];
+		uint32_t number;
+		void *pointer;
+		struct {
+			size_t count;
+			uint32_t *index;
+		} reasons;
+	};
+};
+
+#define CUPTI_PC_PERIOD       1
+#define CUPTI_PC_REASONS      2
+#define CUPTI_PC_MODE         5
+#define CUPTI_PC_BUFFER       8
+#define CUPTI_PC_CONTINUOUS   1
+#define CUPTI_PC_REASON_BYTES 128
+
+struct cupti_pc_stall {
+	uint32_t reason, samples;
+};
+
+/* CUpti_PCSamplingPCData; older ones than 12.4 end before the correlation. */
+struct cupti_pc {
+	size_t size;
+	uint64_t crc, offset;
+	uint32_t function_index, padding;
+	char *function; /* CUPTI's, to be kept */
+	size_t stall_count;
+	struct cupti_pc_stall *stalls;
+	uint32_t correlation;
+};
+#define CUPTI_PC_LONG_SINCE 22
+#define CUPTI_PC_SHORT      56
+#define CUPTI_PC_LONG       64
+
+/* CUpti_PCSamplingData */
+struct cupti_pc_data {
+	size_t size, capacity;
+	uint64_t total_samples, dropped_samples;
+	size_t count, left;
+	uint64_t range;
+	void *pcs;
+	uint64_t other_samples;
+	uint8_t buffer_full;
+};
+
 typedef void cupti_callback(void *data, int domain, uint32_t id, const void *call);
 typedef void cupti_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records);
 typedef void cupti_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			       size_t valid);
 
-#define CUPTI_FUNCTIONS(F)                                                            \
-	F(get_version, "cuptiGetVersion", (uint32_t *))                               \
-	F(subscribe, "cuptiSubscribe", (void **, cupti_callback *, void *))           \
-	F(unsubscribe, "cuptiUnsubscribe", (void *))                                  \
-	F(enable_callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))  \
-	F(use_clock, "cuptiActivityRegisterTimestampCallback", (uint64_t(*)(void)))   \
-	F(use_buffers, "cuptiActivityRegisterCallbacks",                              \
-	  (cupti_buffer_wanted *, cupti_buffer_done *))                               \
-	F(enable, "cuptiActivityEnable", (int))                                       \
-	F(disable, "cuptiActivityDisable", (int))                                     \
-	F(flush, "cuptiActivityFlushAll", (uint32_t))                                 \
-	F(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, const uint8_t **))  \
-	F(dropped, "cuptiActivityGetNumDroppedRecords", (void *, uint32_t, size_t *)) \
-	F(error_text, "cuptiGetResultString", (int, const char **))
+#define CUPTI_FUNCTIONS(F)                                                                   \
+	F(get_version, "cuptiGetVersion", (uint32_t *))                                      \
+	F(subscribe, "cuptiSubscribe", (void **, cupti_callback *, void *))                  \
+	F(unsubscribe, "cuptiUnsubscribe", (void *))                                         \
+	F(enable_callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))         \
+	F(use_clock, "cuptiActivityRegisterTimestampCallback", (uint64_t(*)(void)))          \
+	F(use_buffers, "cuptiActivityRegisterCallbacks",                                     \
+	  (cupti_buffer_wanted *, cupti_buffer_done *))                                      \
+	F(enable, "cuptiActivityEnable", (int))                                              \
+	F(disable, "cuptiActivityDisable", (int))                                            \
+	F(flush, "cuptiActivityFlushAll", (uint32_t))                                        \
+	F(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, const uint8_t **))         \
+	F(dropped, "cuptiActivityGetNumDroppedRecords", (void *, uint32_t, size_t *))        \
+	F(error_text, "cuptiGetResultString", (int, const char **))                          \
+	F(device_of, "cuptiGetDeviceId", (void *, uint32_t *))                               \
+	F(crc, "cuptiGetCubinCrc", (struct cupti_crc *))                                     \
+	F(pc_enable, "cuptiPCSamplingEnable", (struct cupti_pc_request *))                   \
+	F(pc_disable, "cuptiPCSamplingDisable", (struct cupti_pc_request *))                 \
+	F(pc_reason_count, "cuptiPCSamplingGetNumStallReasons", (struct cupti_pc_request *)) \
+	F(pc_reasons, "cuptiPCSamplingGetStallReasons", (struct cupti_pc_request *))         \
+	F(pc_set, "cuptiPCSamplingSetConfigurationAttribute", (struct cupti_pc_request *))   \
+	F(pc_get, "cuptiPCSamplingGetData", (struct cupti_pc_request *))
 
 struct cupti {
 #define CUPTI_MEMBER(name, symbol, parameters) cupti_result(*name) parameters;

@@ -7,6 +7,8 @@
  *	accel_prof_cuda_launch()  a piece of work is given to the device, by this thread, from here
  *	accel_prof_cuda_batch()   messages, one after the other, each 8-byte aligned
  *
+ * A third is never called: a probe on it says that samples of instructions are wanted, too.
+ *
  * Times are CLOCK_MONOTONIC. Read by lib/accel/cuda_told.c, as everything from a target: as if an
  * enemy had written it.
  */
@@ -20,6 +22,8 @@
 #define INJECT_CUDA_BATCH   "accel_prof_cuda_batch"
 /* uint16_t: how many probes are on the two, counted by the kernel (as SystemTap's semaphores). */
 #define INJECT_CUDA_LISTENERS "accel_prof_cuda_listeners"
+#define INJECT_CUDA_SAMPLES   "accel_prof_cuda_samples"
+#define INJECT_CUDA_SAMPLERS  "accel_prof_cuda_samplers" /* as the listeners, of that one */
 
 /* Bytes of one batch at most. */
 #define INJECT_BATCH_BYTES (32u << 10)
@@ -36,6 +40,8 @@ enum inject_type {
 	INJECT_NAME,       /* struct inject_name: what a number stands for from now on */
 	INJECT_WORK,       /* struct inject_work: the device has done a piece of work */
 	INJECT_DROPPED,    /* struct inject_dropped */
+	INJECT_CODE,       /* struct inject_code: a part of a module's image */
+	INJECT_SAMPLES,    /* struct inject_samples: of one instruction */
 };
 
 struct inject_header {
@@ -68,5 +74,24 @@ struct inject_work {
 
 struct inject_dropped {
 	struct inject_header header;
-	uint64_t count; /* pieces of work whose times were lost inside the target */
+	uint64_t count;   /* pieces of work whose times were lost inside the target, */
+	uint64_t samples; /* and samples of instructions */
+};
+
+/* What is hit in a module names it by its checksum; images come before, in order, once each. */
+struct inject_code {
+	struct inject_header header;
+	uint64_t module, total, offset;
+	/* the bytes */
+};
+
+#define INJECT_CODE_BYTES (16u << 10)
+
+struct inject_samples {
+	struct inject_header header;
+	uint64_t module;
+	uint64_t start_ns, end_ns; /* when they were taken */
+	uint64_t offset;           /* from the start of the function */
+	uint32_t function, reason; /* as in inject_name */
+	uint32_t count, device;
 };

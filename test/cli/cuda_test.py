@@ -226,5 +226,52 @@ class Inside(Mocks):
             self.check_driver(capture)
 
 
+TILE = os.path.join(SOURCE_DIR, 'test/device/fixture/tile-sm_90.cubin')
+RED, BLUE = '_Z5scaleIfLi1EEvPT_S0_', '_Z5scaleIfLi4EEvPT_S0_'
+
+
+class Instructions(Mocks):
+    """Samples of instructions, of a cubin of nvcc's that the mocks say they run."""
+
+    # scale<float, 1>: offset 0x90 is an LDG of tile.cu:48, 0xa0 an FFMA that is inlined there from
+    # fused() at line 7 (nvdisasm -gi).
+    PCS = f'{RED}:90:long_scoreboard:6,{RED}:a0:wait:3,{BLUE}:0:selected:1'
+
+    def sampled(self, **environment):
+        return self.record('driver', str(COUNT), TILE, options=['--instructions'], CUDA_RED=RED,
+                           CUDA_BLUE=BLUE, FAKE_CUPTI_PCS=self.PCS, FAKE_CUDA_NS='2000000',
+                           **environment)[1]
+
+    def test_lines(self):
+        capture = self.sampled()
+        samples = Counter()
+        for r in capture.records['PC_SAMPLE']:
+            samples[capture.kernels[r.number('kernel')], int(r.get('offset', '0'), 16),
+                    r['reason']] += int(r['count'])
+        # Sampling begins with the context, which the first launches tell of.
+        runs = samples[BLUE, 0, 'selected']
+        self.assertGreater(runs, 0)
+        self.assertEqual(set(samples), {(RED, 0x90, 'long_scoreboard'), (RED, 0xa0, 'wait'),
+                                        (BLUE, 0, 'selected')})
+        self.assertAlmostEqual(samples[RED, 0x90, 'long_scoreboard'], 6 * runs, delta=6)
+        self.assertEqual(samples[RED, 0x90, 'long_scoreboard'],
+                         2 * samples[RED, 0xa0, 'wait'])
+        image, = [r for r in capture.records['CODE_OBJECT']
+                  if r['name'].startswith('CUDA module') and '0x' not in r['name']]
+        self.assertEqual(image.number('total_bytes'), os.path.getsize(TILE))
+        text = run('annotate', '-i', self.data).stdout
+        self.assertRegex(text, r'66\.67 .* 90:  LDG .*long_scoreboard')
+        self.assertRegex(text, r'33\.33 .* a0:  FFMA .*wait')
+        folded = run('flamegraph', '-i', self.data, '--format', 'folded').stdout
+        self.assertRegex(folded, r'(?m)^cuda_calls;.*;launch_red;cuLaunchKernel;.*-;scale fp32_\[G\];'
+                                 r'tile.cu:48_\[G\];0x90: LDG_\[g\];long_scoreboard_\[g\] \d+$')
+        self.assertRegex(folded, r'(?m);fused_\[G\];tile.cu:7_\[G\];0xa0: FFMA_\[g\];wait_\[g\] ')
+
+    def test_full(self):
+        """A GPU's buffer that was full is begun again, and what is missing is said."""
+        capture = self.sampled(FAKE_CUPTI_FULL='2')
+        self.assertIn('was full', ' '.join(r['value'] for r in capture.records['INFO']))
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -2,6 +2,7 @@
 /* What the mock of CUPTI sees of the mock of the driver. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct fake_cuda_call {
@@ -9,6 +10,12 @@ struct fake_cuda_call {
 	const char *name;
 	const void *parameters;
 	const char *symbol;
+	void *context;
+};
+
+struct fake_cuda_module {
+	const void *image;
+	size_t size; /* 0: no cubin */
 };
 
 enum fake_work_kind {
@@ -26,7 +33,10 @@ struct fake_cuda_work {
 	uint32_t detail;
 	const char *name;
 	uint64_t node;
+	struct fake_cuda_module module; /* of a kernel */
 };
 
 extern void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
+/* A module has been loaded, or is about to be unloaded. */
+extern void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
 extern void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);

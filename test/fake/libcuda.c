@@ -9,6 +9,7 @@
 #include "hooks.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,10 +31,12 @@ struct fake_stream {
 struct fake_function {
 	struct fake_function *next;
 	char *name;
+	const struct fake_module *module;
 };
 
 struct fake_module {
 	struct fake_function *functions;
+	struct fake_cuda_module image;
 };
 
 static struct fake_context primary[DEVICES] = { { 0 }, { 1 } };
@@ -52,13 +55,14 @@ static uint64_t now_ns(void)
 
 void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
 void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);
+void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
 
 /* Begin of a call, as CUPTI counts them: its number. */
 static uint32_t enter(uint32_t id, const char *name, const void *parameters, const char *symbol)
 {
 	static uint32_t last;
 	uint32_t correlation = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-	struct fake_cuda_call call = { id, correlation, name, parameters, symbol };
+	struct fake_cuda_call call = { id, correlation, name, parameters, symbol, current };
 
 	if (fake_cuda_call_hook)
 		fake_cuda_call_hook(&call);
@@ -180,16 +184,34 @@ CUresult cuStreamSynchronize(CUstream stream)
 	return wait_for(stream ? stream : &default_stream);
 }
 
+/* Of an ELF file: up to the end of what comes last in it. */
+static size_t cubin_size(const void *image)
+{
+	Elf64_Ehdr header;
+
+	if (memcmp(image, ELFMAG, 4) != 0)
+		return 0;
+	memcpy(&header, image, sizeof(header));
+	size_t sections = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+	size_t segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
+	return sections > segments ? sections : segments;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
 	if (!image)
 		return CUDA_ERROR_INVALID_VALUE;
 	*module = calloc(1, sizeof(**module));
+	(*module)->image = (struct fake_cuda_module){ image, cubin_size(image) };
+	if (fake_cuda_module_hook)
+		fake_cuda_module_hook(&(*module)->image, 1);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleUnload(CUmodule module)
 {
+	if (fake_cuda_module_hook)
+		fake_cuda_module_hook(&module->image, 0);
 	while (module->functions) {
 		struct fake_function *f = module->functions;
 		module->functions = f->next;
@@ -211,7 +233,9 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 		;
 	if (!f) {
 		f = malloc(sizeof(*f));
-		*f = (struct fake_function){ .next = module->functions, .name = strdup(name) };
+		*f = (struct fake_function){ .next = module->functions,
+					     .name = strdup(name),
+					     .module = module };
 		module->functions = f;
 	}
 	pthread_mutex_unlock(&lock);
@@ -309,7 +333,8 @@ static CUresult run(CUfunction function, CUstream stream, uint32_t correlation)
 {
 	return work(stream, (struct fake_cuda_work){ .correlation = correlation,
 						     .kind = FAKE_WORK_KERNEL,
-						     .name = function->name });
+						     .name = function->name,
+						     .module = function->module->image });
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

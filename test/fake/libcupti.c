@@ -6,11 +6,14 @@
  *	FAKE_CUPTI_BUSY     another tool is subscribed already
  *	FAKE_CUPTI_REFUSE   activities need a privilege
  *	FAKE_CUPTI_DROP=N   each N-th record finds no room
+ *	FAKE_CUPTI_PCS=FUNCTION:OFFSET:REASON:COUNT,...  what each run of a kernel gives in samples
+ *	FAKE_CUPTI_FULL=N   the N-th time that samples are asked for the GPU's buffer is full
  */
 #include "hooks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +38,7 @@ typedef void callback(void *data, int domain, uint32_t id, const void *call);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static callback *subscribed;
 static void *subscriber_data;
-static bool is_enabled[IDS], is_active[64];
+static bool is_enabled[IDS], is_resource_enabled[16], is_active[64];
 static uint64_t (*now)(void);
 static void (*want_buffer)(uint8_t **, size_t *, size_t *);
 static void (*buffer_done)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -64,6 +67,7 @@ static void on_call(const struct fake_cuda_call *call)
 	} data = { .function = call->name,
 		   .parameters = call->parameters,
 		   .symbol = call->symbol,
+		   .context = call->context,
 		   .correlation = call->correlation };
 
 	if (subscribed && is_enabled[call->id])
@@ -101,12 +105,91 @@ static void fill_copy(struct record *r, const struct fake_cuda_work *w)
 	PUT(r, 44, w->correlation);
 }
 
+/* Samples: what one run of a kernel gives, and what has not been asked for yet. */
+#define PCS_MAX 64
+
+static const char *const reasons[] = {
+	"smsp__pcsamp_warps_issue_stalled_selected",
+	"smsp__pcsamp_warps_issue_stalled_wait",
+	"smsp__pcsamp_warps_issue_stalled_wait_not_issued",
+	"smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+	"smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
+};
+#define REASONS (sizeof(reasons) / sizeof(reasons[0]))
+
+static struct pc {
+	char function[128];
+	uint64_t crc, offset;
+	unsigned int reason, each, waiting;
+} pcs[PCS_MAX];
+static size_t pc_count;
+static bool is_sampling;
+
+static uint64_t crc_of(const void *image, size_t size)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const unsigned char *)image)[i]) * 1099511628211u;
+	return hash;
+}
+
+static void read_pcs(void)
+{
+	const char *text = getenv("FAKE_CUPTI_PCS");
+	char reason[64];
+	int length = 0;
+
+	for (; text && *text && pc_count < PCS_MAX; text += length) {
+		struct pc *p = &pcs[pc_count];
+		if (sscanf(text, "%127[^:]:%lx:%63[^:]:%u%n", p->function, &p->offset, reason,
+			   &p->each, &length) != 4)
+			abort();
+		for (p->reason = 0; !strstr(reasons[p->reason], reason); p->reason++)
+			if (p->reason + 1 == REASONS)
+				abort();
+		pc_count++;
+		length += text[length] == ',';
+	}
+}
+
+static void sample(const struct fake_cuda_work *w)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; is_sampling && i < pc_count; i++) {
+		if (strcmp(pcs[i].function, w->name) != 0)
+			continue;
+		pcs[i].crc = crc_of(w->module.image, w->module.size);
+		pcs[i].waiting += pcs[i].each;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_module(const struct fake_cuda_module *m, int is_loaded)
+{
+	struct {
+		uint32_t id;
+		size_t size;
+		const void *cubin;
+	} module = { 1, m->size, m->image };
+	struct {
+		void *context, *handle;
+		const void *descriptor;
+	} data = { NULL, NULL, &module };
+	uint32_t id = is_loaded ? 6 : 7;
+
+	if (subscribed && is_resource_enabled[id])
+		subscribed(subscriber_data, 3, id, &data);
+}
+
 static void on_work(const struct fake_cuda_work *w)
 {
 	static uint64_t count;
 	const char *drop = getenv("FAKE_CUPTI_DROP");
 	struct record r = { .end_ns = w->end_ns };
 
+	if (w->kind == FAKE_WORK_KERNEL)
+		sample(w);
 	if (!is_active[w->kind == FAKE_WORK_KERNEL ? 10 : w->kind == FAKE_WORK_COPY ? 1 : 2])
 		return;
 	if (w->kind == FAKE_WORK_KERNEL)
@@ -137,6 +220,7 @@ EXPORT int cuptiSubscribe(void **subscriber, callback *function, void *data)
 	*subscriber = &subscribed;
 	fake_cuda_call_hook = on_call;
 	fake_cuda_work_hook = on_work;
+	fake_cuda_module_hook = on_module;
 	return 0;
 }
 
@@ -150,6 +234,10 @@ EXPORT int cuptiUnsubscribe(void *subscriber)
 EXPORT int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t id)
 {
 	(void)subscriber;
+	if (domain == 3 && id < 16) {
+		is_resource_enabled[id] = enable;
+		return 0;
+	}
 	if (domain != 1 || id >= IDS)
 		return 1;
 	is_enabled[id] = enable;
@@ -251,5 +339,136 @@ EXPORT int cuptiGetResultString(int result, const char **text)
 	*text = result == 39   ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
 		: result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
 			       : "CUPTI_ERROR";
+	return 0;
+}
+
+EXPORT int cuptiGetDeviceId(void *context, uint32_t *device)
+{
+	*device = *(const uint32_t *)context; /* as the mock driver's begins */
+	return 0;
+}
+
+struct crc_request {
+	size_t size, cubin_size;
+	const void *cubin;
+	uint64_t crc;
+};
+
+EXPORT int cuptiGetCubinCrc(struct crc_request *request)
+{
+	request->crc = crc_of(request->cubin, request->cubin_size);
+	return 0;
+}
+
+struct request {
+	size_t size;
+	void *reserved, *context;
+	size_t words[3];
+};
+
+struct setting {
+	uint32_t type;
+	int status;
+	uint64_t data[3];
+};
+
+EXPORT int cuptiPCSamplingEnable(struct request *request)
+{
+	if (request->size != 24 || is_sampling)
+		return 1;
+	if (!pc_count)
+		read_pcs();
+	is_sampling = true;
+	return 0;
+}
+
+EXPORT int cuptiPCSamplingDisable(struct request *request)
+{
+	(void)request;
+	is_sampling = false;
+	return 0;
+}
+
+EXPORT int cuptiPCSamplingGetNumStallReasons(struct request *request)
+{
+	if (!is_sampling || request->size != 32)
+		return 1;
+	*(size_t *)request->words[0] = REASONS;
+	return 0;
+}
+
+EXPORT int cuptiPCSamplingGetStallReasons(struct request *request)
+{
+	uint32_t *index = (uint32_t *)request->words[1];
+	char **names = (char **)request->words[2];
+
+	if (!is_sampling || request->size != 48)
+		return 1;
+	for (size_t i = 0; i < request->words[0]; i++) {
+		index[i] = (uint32_t)i;
+		snprintf(names[i], 128, "%s", reasons[i]);
+	}
+	return 0;
+}
+
+EXPORT int cuptiPCSamplingSetConfigurationAttribute(struct request *request)
+{
+	struct setting *settings = (struct setting *)request->words[1];
+
+	if (!is_sampling || request->size != 40)
+		return 1;
+	for (size_t i = 0; i < request->words[0]; i++)
+		settings[i].status = 0;
+	return 0;
+}
+
+/* CUpti_PCSamplingData and CUpti_PCSamplingPCData of CUDA 13. */
+struct pc_data {
+	size_t size, capacity;
+	uint64_t total, dropped;
+	size_t count, left;
+	uint64_t range;
+	struct pc_record {
+		size_t size;
+		uint64_t crc, offset;
+		uint32_t function_index, padding;
+		char *function;
+		size_t stall_count;
+		uint32_t (*stalls)[2];
+		uint32_t correlation;
+	} * records;
+	uint64_t other;
+	uint8_t full;
+};
+
+EXPORT int cuptiPCSamplingGetData(struct request *request)
+{
+	struct pc_data *data = (struct pc_data *)request->words[0];
+	static unsigned long calls;
+	const char *full = getenv("FAKE_CUPTI_FULL");
+
+	if (!is_sampling || request->size != 32 || data->size != sizeof(*data) ||
+	    data->records[0].size != sizeof(data->records[0]))
+		return 1;
+	data->count = 0;
+	if (full && ++calls == strtoul(full, NULL, 10)) {
+		data->full = 1;
+		return 8;
+	}
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < pc_count && data->count < data->capacity; i++) {
+		struct pc_record *r = &data->records[data->count];
+		if (!pcs[i].waiting)
+			continue;
+		r->crc = pcs[i].crc;
+		r->offset = pcs[i].offset;
+		r->function = pcs[i].function;
+		r->stall_count = 1;
+		r->stalls[0][0] = pcs[i].reason;
+		r->stalls[0][1] = pcs[i].waiting;
+		data->count++;
+		pcs[i].waiting = 0;
+	}
+	pthread_mutex_unlock(&lock);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * does not agree does not compile.
  */
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 
 #include "inject/cupti.h"
 
@@ -41,6 +42,54 @@ SAME(cupti_call, parameters, CUpti_CallbackData, functionParams);
 SAME(cupti_call, symbol, CUpti_CallbackData, symbolName);
 SAME(cupti_call, context, CUpti_CallbackData, context);
 SAME(cupti_call, correlation, CUpti_CallbackData, correlationId);
+
+SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_module, size, CUpti_ModuleResourceData, cubinSize);
+SAME(cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
+SAME(cupti_crc, cubin, CUpti_GetCubinCrcParams, cubin);
+SAME(cupti_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
+SAME(cupti_pc_request, context, CUpti_PCSamplingEnableParams, ctx);
+SAME(cupti_pc_request, reason_count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+SAME(cupti_pc_request, reasons.names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+SAME(cupti_pc_request, settings.settings, CUpti_PCSamplingConfigurationInfoParams,
+     pPCSamplingConfigurationInfo);
+SAME(cupti_pc_request, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+SAME(cupti_pc_setting, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
+SAME(cupti_pc_setting, reasons.index, CUpti_PCSamplingConfigurationInfo,
+     attributeData.stallReasonData.pStallReasonIndex);
+SAME(cupti_pc, crc, CUpti_PCSamplingPCData, cubinCrc);
+SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+SAME(cupti_pc, function, CUpti_PCSamplingPCData, functionName);
+SAME(cupti_pc, stall_count, CUpti_PCSamplingPCData, stallReasonCount);
+SAME(cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+SAME(cupti_pc_data, capacity, CUpti_PCSamplingData, collectNumPcs);
+SAME(cupti_pc_data, dropped_samples, CUpti_PCSamplingData, droppedSamples);
+SAME(cupti_pc_data, count, CUpti_PCSamplingData, totalNumPcs);
+SAME(cupti_pc_data, left, CUpti_PCSamplingData, remainingNumPcs);
+SAME(cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData);
+SAME(cupti_pc_data, buffer_full, CUpti_PCSamplingData, hardwareBufferFull);
+
+_Static_assert(sizeof(CUpti_PCSamplingEnableParams) == 24, "size");
+_Static_assert(sizeof(CUpti_PCSamplingGetNumStallReasonsParams) == 32, "size");
+_Static_assert(sizeof(CUpti_PCSamplingGetStallReasonsParams) == 48, "size");
+_Static_assert(sizeof(CUpti_PCSamplingConfigurationInfoParams) == 40, "size");
+_Static_assert(sizeof(CUpti_PCSamplingGetDataParams) == 32, "size");
+_Static_assert(sizeof(struct cupti_pc_setting) == sizeof(CUpti_PCSamplingConfigurationInfo),
+	       "size");
+_Static_assert(sizeof(struct cupti_pc_data) == sizeof(CUpti_PCSamplingData), "size");
+_Static_assert(sizeof(CUpti_PCSamplingPCData) == CUPTI_PC_LONG, "size");
+_Static_assert(CUPTI_PC_PERIOD == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
+	       "setting");
+_Static_assert(CUPTI_PC_REASONS == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
+	       "setting");
+_Static_assert(CUPTI_PC_MODE == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
+	       "setting");
+_Static_assert(CUPTI_PC_BUFFER == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+	       "setting");
+_Static_assert(CUPTI_PC_CONTINUOUS == CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS, "mode");
+_Static_assert(CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY, "error");
+_Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED, "id");
+_Static_assert(CUPTI_MODULE_UNLOADED == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, "id");
 
 _Static_assert((int)CUPTI_KIND_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY, "kind");
 _Static_assert((int)CUPTI_KIND_MEMSET == CUPTI_ACTIVITY_KIND_MEMSET, "kind");

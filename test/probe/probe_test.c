@@ -81,7 +81,7 @@ static void probing_open(struct probing *t)
 	host.writer = t->writer;
 	assert_int_equal(accel_open(&t->accel, &host, &err), 0);
 	if (programs_open(&t->programs, &options, &err) < 0 ||
-	    probes_open(&t->probes, &t->programs, t->accel, &err) < 0)
+	    probes_open(&t->probes, &t->programs, t->accel, false, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(probes_stats(t->probes).by_multi, by_multi);
 	CLEANUP_CLOSE int fd = open(library_path, O_RDONLY | O_CLOEXEC);

@@ -5,7 +5,8 @@
  * A program that uses CUDA: COUNT launches each from two functions, with copies and waits between
  * them, by the driver's interface, with modules, libraries and kernels; or COUNT of a kernel by the
  * runtime's. With "wait" it says "ready" when its functions are known, and waits for a line on its
- * input before it launches. Lines for programs to read:
+ * input before it launches. CUDA_RED and CUDA_BLUE are other names for the two kernels. Lines for
+ * programs to read:
  *
  *	launch_red 100 launch_blue 100
  */
@@ -87,6 +88,13 @@ static void *read_file(const char *path)
 	return bytes;
 }
 
+static const char *name_of(const char *variable, const char *usual)
+{
+	const char *name = getenv(variable);
+
+	return name ? name : usual;
+}
+
 static void look_up(const void *image)
 {
 	CUfunction none;
@@ -98,11 +106,12 @@ static void look_up(const void *image)
 	check(cuModuleGetFunction(&red, gone, "gone"), "gone");
 	check(cuModuleUnload(gone), "unload");
 	check(cuModuleLoadData(&module, image), "module");
-	check(cuModuleGetFunction(&red, module, "red_kernel"), "red");
+	check(cuModuleGetFunction(&red, module, name_of("CUDA_RED", "red_kernel")), "red");
 	if (cuModuleGetFunction(&none, module, "no_such_kernel") != CUDA_ERROR_NOT_FOUND)
 		exit(1);
 	check(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0), "library");
-	check(cuLibraryGetKernel(&kernel, library, "_Z11blue_kernelPf"), "blue");
+	check(cuLibraryGetKernel(&kernel, library, name_of("CUDA_BLUE", "_Z11blue_kernelPf")),
+	      "blue");
 	check(cuKernelGetFunction(&blue, kernel), "blue");
 }
 
