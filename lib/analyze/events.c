@@ -5,6 +5,7 @@
 #include "analyze/account.h"
 #include "analyze/filter.h"
 #include "analyze/paths.h"
+#include "analyze/scopes.h"
 #include "analyze/sort.h"
 #include "profile/profile.h"
 
@@ -299,24 +300,14 @@ static int tell_scope(struct telling *t, const struct mark *m, uint64_t end_ns)
 	return rc < 0 ? rc : tell_event(t, &e);
 }
 
-/* By thread, then time: those of one thread nest. A scope is told when its end is known. */
+/* A scope is told when its end is known. */
 static int tell_scopes(struct telling *t)
 {
 	const struct analysis *a = t->a;
 	size_t n = a->marks.len;
 	VEC(uint32_t) open = { 0 };
-	CLEANUP_FREE uint64_t *keys = malloc((n + 1) * sizeof(*keys));
 	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
-	if (!keys || !order)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = a->marks.data[i].time_ns;
-		order[i] = (uint32_t)i;
-	}
-	int rc = sort_by_key(keys, order, n);
-	for (size_t i = 0; i < n; i++)
-		keys[i] = a->marks.data[i].thread;
-	rc = rc < 0 ? rc : sort_by_key(keys, order, n);
+	int rc = order ? analysis_marks_order(a, order) : -ENOMEM;
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		const struct mark *m = &a->marks.data[order[i]];
 		if (open.len && a->marks.data[open.data[0]].thread != m->thread)

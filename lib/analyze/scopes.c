@@ -34,7 +34,7 @@ static bool has_scopes(const struct analysis *a)
 	return false;
 }
 
-static int marks_order(const struct analysis *a, uint32_t *order)
+int analysis_marks_order(const struct analysis *a, uint32_t *order)
 {
 	size_t n = a->marks.len;
 	CLEANUP_FREE uint64_t *keys = calloc(n + 1, sizeof(*keys));
@@ -166,7 +166,7 @@ int analysis_find_scopes(struct analysis *a)
 	if (!has_scopes(a))
 		return 0;
 	CLEANUP_FREE uint32_t *order = malloc((a->marks.len + 1) * sizeof(*order));
-	int rc = order ? marks_order(a, order) : -ENOMEM;
+	int rc = order ? analysis_marks_order(a, order) : -ENOMEM;
 	rc = rc ? rc : find_changes(&s, order);
 	rc = rc ? rc : change_all(&s);
 	vec_release(&s.changes);

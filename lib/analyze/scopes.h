@@ -7,5 +7,7 @@
 
 #include "analyze/tables.h"
 
+/* The numbers of all marks by thread, then time: those of one thread nest. 0 or -ENOMEM. */
+int analysis_marks_order(const struct analysis *a, uint32_t *order);
 /* After the last record, before analysis_join(). 0 or -ENOMEM. */
 int analysis_find_scopes(struct analysis *a);

@@ -5,6 +5,7 @@
  */
 #include "analyze/steps.h"
 #include "analyze/phases.h"
+#include "analyze/scopes.h"
 #include "analyze/sort.h"
 
 #include <errno.h>
@@ -152,19 +153,8 @@ int steps_warm_up(struct step *steps, size_t count)
 int analysis_find_steps(struct analysis *a)
 {
 	size_t n = a->marks.len;
-	CLEANUP_FREE uint64_t *keys = calloc(n + 1, sizeof(*keys));
 	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
-	if (!keys || !order)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = a->marks.data[i].time_ns;
-		order[i] = (uint32_t)i;
-	}
-	if (sort_by_key(keys, order, n) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		keys[i] = a->marks.data[i].thread;
-	if (sort_by_key(keys, order, n) < 0 || steps_pair(a, order) < 0)
+	if (!order || analysis_marks_order(a, order) < 0 || steps_pair(a, order) < 0)
 		return -ENOMEM;
 	int rc = steps_sort(a);
 	return rc ? rc : steps_warm_up(a->steps.data, a->steps.len);
