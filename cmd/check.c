@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accel-prof check: what can be recorded here, one thing a line, with what mends it. */
+/* accel-prof check: what can be recorded here, one thing a line, with what mends it and who can. */
 #include "collect/check.h"
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
+#include "export/json.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
+DEFINE_CLEANUP(json_free, struct json *)
+
+struct check_options {
+	uint32_t pid;
+	bool json, verbose;
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	bool *verbose = state->input;
+	struct check_options *opt = state->input;
 
-	(void)arg;
-	if (key != 'v')
+	switch (key) {
+	case 'p':
+		if (parse_u32(arg, 10, &opt->pid) < 0 || !opt->pid || opt->pid > INT32_MAX)
+			argp_error(state, "'%s' is no process id", arg);
+		return 0;
+	case 'j':
+		opt->json = true;
+		return 0;
+	case 'v':
+		opt->verbose = true;
+		return 0;
+	default:
 		return ARGP_ERR_UNKNOWN;
-	*verbose = true;
-	return 0;
+	}
 }
 
 static void log_stderr(void *data, const char *text)
@@ -27,37 +46,110 @@ static void log_stderr(void *data, const char *text)
 	tell("%s", text);
 }
 
-static void print(void *data, const struct check *check)
-{
-	static const char *const states[] = {
-		[CHECK_YES] = "yes",
-		[CHECK_PARTLY] = "partly",
-		[CHECK_NO] = "no",
-	};
+static const char *const states[] = {
+	[CHECK_YES] = "yes",
+	[CHECK_PARTLY] = "partly",
+	[CHECK_NO] = "no",
+	[CHECK_ABSENT] = "none",
+};
 
+static const char *const people[] = {
+	[CHECK_YOU] = "you",
+	[CHECK_ROOT] = "root",
+	[CHECK_OWNER] = "who runs the machine",
+};
+
+static void print_line(void *data, const struct check *check)
+{
 	(void)data;
 	printf("%-15s %-7s %s\n", check->name, states[check->state], check->found);
 	if (check->mend[0])
-		printf("%-15s %-7s mend: %s\n", "", "", check->mend);
+		printf("%-15s %-7s mend (%s): %s\n", "", "", people[check->who], check->mend);
+}
+
+static void print_json(void *data, const struct check *check)
+{
+	struct json *j = data;
+
+	json_object(j);
+	json_key(j, "group");
+	json_text(j, check->group);
+	json_key(j, "name");
+	json_text(j, check->name);
+	json_key(j, "state");
+	json_text(j, states[check->state]);
+	json_key(j, "found");
+	json_text(j, check->found);
+	if (check->mend[0]) {
+		json_key(j, "mend");
+		json_text(j, check->mend);
+		json_key(j, "who");
+		json_text(j, people[check->who]);
+	}
+	json_object_end(j);
+}
+
+static const struct {
+	const char *engine, *text;
+} verdicts[] = {
+	[CHECK_BY_BPF] = { "bpf", "recording works" },
+	[CHECK_BY_PERF] = { "perf", "recording works for your own programs, by perf events alone: "
+				    "no launches, no Python frames, no waits" },
+	[CHECK_BY_NOTHING] = { "none", "recording does not work" },
+};
+
+static int check_text(const struct check_options *opt, enum check_verdict *ret, struct err *err)
+{
+	int rc = check_all(opt->pid, print_line, NULL, ret, err);
+
+	if (rc >= 0)
+		puts(verdicts[*ret].text);
+	return rc;
+}
+
+static int check_json(const struct check_options *opt, enum check_verdict *ret, struct err *err)
+{
+	CLEANUP(json_free) struct json *j = NULL;
+
+	if (json_new(&j, stdout) < 0)
+		return err_set(err, -ENOMEM, "no memory");
+	json_object(j);
+	json_key(j, "checks");
+	json_array(j);
+	int rc = check_all(opt->pid, print_json, j, ret, err);
+	if (rc < 0)
+		return rc;
+	json_array_end(j);
+	json_key(j, "engine");
+	json_text(j, verdicts[*ret].engine);
+	json_key(j, "works");
+	json_bool(j, *ret != CHECK_BY_NOTHING);
+	json_object_end(j);
+	return json_finish(j, err);
 }
 
 int cmd_check(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
+		{ "pid", 'p', "PID", 0, "Look at this process, too, and at the runtimes in it", 0 },
+		{ "json", 'j', NULL, 0, "Write JSON", 0 },
 		{ "verbose", 'v', NULL, 0, "Say what the kernel says", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Find out what can be recorded on this machine.",
+		.doc = "Find out what can be recorded on this machine, and who can mend what cannot.",
 	};
-	bool verbose = false;
+	struct check_options opt = { 0 };
+	enum check_verdict verdict;
+	struct err err;
 
-	options_parse(&argp, argc, argv, &verbose);
-	if (verbose)
+	options_parse(&argp, argc, argv, &opt);
+	if (opt.verbose)
 		log_set(log_stderr, NULL);
-	bool works = check_all(print, NULL);
-	puts(works ? "recording works" : "recording does not work");
-	return works ? CMD_OK : CMD_FAILED;
+	int rc = opt.json ? check_json(&opt, &verdict, &err) : check_text(&opt, &verdict, &err);
+	if (rc < 0)
+		return tell_error(&err);
+	return verdict == CHECK_BY_NOTHING ? CMD_FAILED : CMD_OK;
 }
