@@ -9,12 +9,12 @@ import unittest
 
 import objects
 
-CLANGS = [c for c in ("clang-15", "clang-19") if shutil.which(c)] or objects.skip("no clang")
-READELF = {c: shutil.which(c.replace("clang", "llvm-readelf")) for c in CLANGS}
-
-CPUS = ("gfx803", "gfx900", "gfx906", "gfx908", "gfx90a", "gfx1010", "gfx1030", "gfx1102", "gfx1103")
+CPUS = ["gfx900", "gfx90a", "gfx1010", "gfx1030"]
 # What clang 15 knows of these is not yet so.
-NEW_CPUS = ("gfx942", "gfx1100", "gfx1101", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+NEW_CPUS = ["gfx942", "gfx1100", "gfx1151", "gfx1200"]
+if objects.is_full():
+    CPUS += ["gfx803", "gfx906", "gfx908", "gfx1102", "gfx1103"]
+    NEW_CPUS += ["gfx1101", "gfx1150", "gfx1201"]
 REGISTERS = 15, 24, 40, 63, 64, 71, 84, 95, 103, 127, 128, 167, 191, 254
 
 SOURCE = "".join('__kernel void k%d(__global int *x) { __asm__ volatile("" ::: "v%d"); x[0] = 1; }\n'
@@ -42,6 +42,13 @@ def compile_to(clang, cpu, source, out, *options):
     return done.returncode == 0
 
 
+def can_link(clang):
+    return shutil.which(clang) and compile_to(clang, "gfx900", "__kernel void k() {}", "/dev/null")
+
+
+CLANGS = [c for c in ("clang-15", "clang-19") if can_link(c)] or objects.skip("no clang, or no lld")
+
+
 class Amd(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -52,8 +59,7 @@ class Amd(unittest.TestCase):
     def compare(self, clang, cpu, *options):
         if not compile_to(clang, cpu, SOURCE, self.assembly, "-S", *options):
             return 0
-        if not compile_to(clang, cpu, SOURCE, self.object, *options):
-            self.skipTest("no linker for " + clang)
+        self.assertTrue(compile_to(clang, cpu, SOURCE, self.object, *options))
         with open(self.assembly, encoding="utf-8") as file:
             text = file.read()
         theirs = dict(zip(re.findall(r"^(k\d+):", text, re.M),
@@ -70,7 +76,7 @@ class Amd(unittest.TestCase):
             count += self.compare(CLANGS[-1], cpu)
             if cpu.startswith("gfx1"):
                 count += self.compare(CLANGS[-1], cpu, "-mwavefrontsize64")
-        self.assertGreater(count, 8)
+        self.assertGreater(count, 4)
 
     @unittest.skipUnless("clang-19" in CLANGS, "no clang-19")
     def test_new_occupancy(self):
