@@ -114,16 +114,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- reading ---- */
 
-static int side_open(struct diff_side *s, const char *path, const struct analysis_filter *filter,
+static int side_load(struct diff_side *s, const char *path, const struct analysis_filter *filter,
 		     struct err *err)
 {
+	CLEANUP_FREE struct step_summary *steps = NULL;
 	int rc = input_open(&s->in, path, err);
-	if (rc == 0)
-		rc = analysis_load(&s->a, s->in->reader, &(struct analysis_options){ 0 }, err);
-	if (rc == 0)
-		rc = analysis_summarize(s->a, filter, &s->s, err);
-	if (rc == 0)
-		rc = analysis_work(s->a, filter, &s->work, err);
+	rc = rc ? rc : analysis_load(&s->a, s->in->reader, &(struct analysis_options){ 0 }, err);
+	rc = rc ? rc : analysis_step_list(s->a, filter, &steps, &s->step_count, err);
+	if (rc < 0)
+		return rc;
+	/* Without those of a warm-up, which is at the beginning. */
+	uint64_t first = 0, last = 0;
+	for (size_t i = s->step_count; i-- > 0 && !steps[i].is_warmup;) {
+		last = last > steps[i].number ? last : steps[i].number;
+		first = steps[i].number;
+	}
+	s->has_marks = s->step_count && *steps[0].name;
+	snprintf(s->steady_steps, sizeof(s->steady_steps), "%" PRIu64 "-%" PRIu64, first, last);
+	s->filter = *filter;
+	return 0;
+}
+
+static int side_open(struct diff_side *s, struct err *err)
+{
+	const struct analysis_filter *filter = &s->filter;
+	int rc = analysis_summarize(s->a, filter, &s->s, err);
+	rc = rc ? rc : analysis_work(s->a, filter, &s->work, err);
 	if (rc < 0)
 		return rc;
 	if (!s->work.item_count)
@@ -150,11 +166,18 @@ static int side_close(struct diff_side *s, int status)
 static int diff_open(struct diff_options *opt, struct err *err)
 {
 	struct diff *d = &opt->diff;
-	for (int side = 0; side < MATCH_SIDES; side++) {
-		int rc = side_open(&d->sides[side], opt->paths[side], &d->filter, err);
-		if (rc < 0)
-			return rc;
-	}
+	struct diff_side *sides = d->sides;
+	int rc = side_load(&sides[0], opt->paths[0], &d->filter, err);
+	rc = rc ? rc : side_load(&sides[1], opt->paths[1], &d->filter, err);
+	/* Steps that were found by the work that repeats are not all of the time, as marked ones are. */
+	if (rc == 0 && !opt->is_absolute && sides[0].step_count && sides[1].step_count &&
+	    !(sides[0].has_marks && sides[1].has_marks) && !d->filter.step)
+		for (int side = 0; side < MATCH_SIDES; side++)
+			sides[side].filter.step = sides[side].steady_steps;
+	rc = rc ? rc : side_open(&sides[0], err);
+	rc = rc ? rc : side_open(&sides[1], err);
+	if (rc < 0)
+		return rc;
 	const struct analysis_summary *b = &d->sides[0].s, *n = &d->sides[1].s;
 	d->is_per_step = !opt->is_absolute && b->steps && n->steps;
 	for (int side = 0; side < MATCH_SIDES; side++) {
@@ -188,56 +211,14 @@ static int print_table(int (*make)(struct sheet *, const struct diff *, struct e
 	return rc;
 }
 
-static uint64_t part_sum(const struct diff_side *s)
-{
-	return profile_total(s->p, PROFILE_ROOT, 0) / s->divisor;
-}
-
-static uint64_t device_sum(const struct diff_side *s)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < s->work.item_count; i++)
-		sum += s->work.items[i].ns;
-	return sum / s->divisor;
-}
-
-static void add_change(struct strbuf *out, const char *what, uint64_t base, uint64_t now)
-{
-	strbuf_printf(out, "%s ", what);
-	text_duration(out, base);
-	strbuf_puts(out, " -> ");
-	text_duration(out, now);
-	if (base)
-		strbuf_printf(out, " (%+.1f %%)",
-			      100 * ((double)now - (double)base) / (double)base);
-}
-
 static int print_verdict(const struct diff *d, struct err *err)
 {
-	const struct diff_side *b = &d->sides[0], *n = &d->sides[1];
 	struct strbuf text = { 0 };
-	struct diff_change c;
-
-	if (diff_step_change(d, &c) < 0)
-		return err_set(err, -ENOMEM, "cannot compare");
-	if (diff_is_none(d)) {
-		puts("No difference.\n");
-		return 0;
-	}
-	add_change(&text, d->is_per_step ? "step" : "time", part_sum(b), part_sum(n));
-	add_change(&text, ", device work", device_sum(b), device_sum(n));
-	if (!c.is_known)
-		strbuf_printf(&text,
-			      "\nThe spread of steps is not known: it takes %d on both sides.",
-			      DIFF_STEPS_MIN);
-	else
-		strbuf_printf(&text, "\nStep by step %+.1f %%, %s the spread of the steps.",
-			      c.percent, c.is_certain ? "beyond" : "within");
-	int rc = strbuf_finish(&text);
-	if (!rc)
-		printf("%s\n\n", strbuf_text(&text));
+	int rc = diff_verdict(d, &text, err);
+	if (rc == 0)
+		printf("%s\n", strbuf_text(&text));
 	strbuf_release(&text);
-	return rc < 0 ? err_set(err, rc, "cannot compare") : 0;
+	return rc;
 }
 
 /* The facts and the warning come before any number. */
@@ -293,13 +274,13 @@ static int write_json(const struct diff *d, struct err *err)
 	json_bool(j, diff_is_none(d));
 	json_key(j, "step_ns");
 	json_array(j);
-	json_number(j, part_sum(&d->sides[0]));
-	json_number(j, part_sum(&d->sides[1]));
+	json_number(j, diff_step_ns(&d->sides[0]));
+	json_number(j, diff_step_ns(&d->sides[1]));
 	json_array_end(j);
 	json_key(j, "device_ns");
 	json_array(j);
-	json_number(j, device_sum(&d->sides[0]));
-	json_number(j, device_sum(&d->sides[1]));
+	json_number(j, diff_device_ns(&d->sides[0]));
+	json_number(j, diff_device_ns(&d->sides[1]));
 	json_array_end(j);
 	json_key(j, "step_is_certain");
 	c.is_known ? json_bool(j, c.is_certain) : json_null(j);

@@ -13,8 +13,12 @@ struct diff_side {
 	struct analysis *a;
 	struct analysis_summary s;
 	struct work work;
-	struct profile *p; /* wall, or device-time where there is no timeline */
-	uint64_t divisor;  /* steps and devices that times are divided by */
+	size_t step_count; /* in the part of the capture that is meant */
+	bool has_marks;    /* for them */
+	char steady_steps[48];
+	struct analysis_filter filter; /* of this side */
+	struct profile *p;             /* wall, or device-time where there is no timeline */
+	uint64_t divisor;              /* steps and devices that times are divided by */
 };
 
 struct diff {
@@ -38,8 +42,22 @@ int diff_code(struct sheet *t, const struct diff *d, struct err *err);
 /* What changed, op by op; and by what it was found in both. */
 int diff_rows(struct sheet *t, const struct diff *d, struct err *err);
 int diff_levels(struct sheet *t, const struct diff *d, struct err *err);
+/* Kernels, copies and communication, then what the device waited for; of the whole side. */
+#define DIFF_PARTS (ACCOUNT_STATE_COUNT + 2)
+void diff_side_parts(const struct diff_side *s, uint64_t ret[DIFF_PARTS]);
+void diff_part_name(int part, char *ret, size_t size);
+/* Whose code a node is of; always true. */
+bool diff_code_name(struct strbuf *out, const struct profile *p, uint32_t node);
 /* Nothing is different in any of them. */
 bool diff_is_none(const struct diff *d);
+
+/* ---- diff_verdict.c ---- */
+
+/* Time of a step, or of all; of device work in it. */
+uint64_t diff_step_ns(const struct diff_side *s);
+uint64_t diff_device_ns(const struct diff_side *s);
+/* In a few lines: how much, whether it is more than noise, and what most of it is. */
+int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err);
 
 /* ---- diff_spread.c ---- */
 
@@ -47,10 +65,11 @@ bool diff_is_none(const struct diff *d);
 #define DIFF_STEPS_MIN 5
 
 struct diff_change {
-	double base, now; /* means of the steps, ns */
-	double percent;
-	bool is_known;   /* enough steps on both sides */
-	bool is_certain; /* beyond the spread of the steps */
+	double base, now;              /* means of the steps, ns */
+	double percent, error_percent; /* of base; error: standard, of the difference */
+	size_t counts[MATCH_SIDES];    /* of steps */
+	bool is_known;                 /* enough steps on both sides */
+	bool is_certain;               /* beyond the spread of the steps */
 };
 
 /* Of values by step of each side; @counts of them. */

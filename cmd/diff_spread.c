@@ -44,12 +44,24 @@ struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
 	double difference = c.now - c.base;
 	double error = error_squared(values[MATCH_BASE], counts[MATCH_BASE], c.base) +
 		       error_squared(values[MATCH_NEW], counts[MATCH_NEW], c.now);
+	c.error_percent = c.base > 0 ? 100 * sqrt(error) / c.base : 0;
 	c.percent = c.base > 0 ? 100 * difference / c.base : c.now > 0 ? (double)INFINITY : 0.0;
 	c.is_known = counts[MATCH_BASE] >= DIFF_STEPS_MIN && counts[MATCH_NEW] >= DIFF_STEPS_MIN;
 	c.is_certain = c.is_known &&
 		       difference * difference > CERTAIN_ERRORS * CERTAIN_ERRORS * error &&
 		       fabs(c.percent) >= CERTAIN_PERCENT;
 	return c;
+}
+
+/* The values of the steps that count: how many. */
+static size_t leave_out(const struct work *w, uint64_t *values)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->step_count; i++) {
+		if (!w->steps[i].is_left_out)
+			values[count++] = values[i];
+	}
+	return count;
 }
 
 /* By step, what @fill puts there. */
@@ -62,12 +74,14 @@ static int change_of(const struct diff *d, fill_fn fill, const void *data, struc
 	size_t counts[MATCH_SIDES];
 
 	for (int side = 0; side < MATCH_SIDES; side++) {
-		counts[side] = d->sides[side].work.step_count;
-		*values[side] = calloc(counts[side] + 1, sizeof(uint64_t));
+		const struct work *w = &d->sides[side].work;
+		*values[side] = calloc(w->step_count + 1, sizeof(uint64_t));
 		if (!*values[side] || fill(d, side, data, *values[side]) < 0)
 			return -ENOMEM;
+		counts[side] = leave_out(w, *values[side]);
 	}
 	*ret = diff_change((uint64_t *const[]){ base, now }, counts);
+	memcpy(ret->counts, counts, sizeof(counts));
 	return 0;
 }
 
@@ -222,8 +236,7 @@ int diff_gate_check(const struct diff *d, const struct diff_gate *gate, enum dif
 		strbuf_printf(text,
 			      "cannot tell: it takes %d steps on both sides, there are %zu "
 			      "and %zu",
-			      DIFF_STEPS_MIN, d->sides[0].work.step_count,
-			      d->sides[1].work.step_count);
+			      DIFF_STEPS_MIN, c.counts[0], c.counts[1]);
 	} else if (c.base <= 0 && c.now <= 0) {
 		strbuf_puts(text, "cannot tell: neither side has such work");
 	} else if (!is_beyond) {

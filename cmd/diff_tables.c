@@ -28,14 +28,41 @@ static const struct sheet_column header_columns[] = {
 	[FACT_DIFFERS] = { "differs", "", SHEET_TEXT, 0 },
 };
 
+/* Of long texts that differ, what comes shortly before the place where they do. */
+#define FACT_LONG   32
+#define FACT_BEFORE 12
+
+static size_t common_start(const char *base, const char *now)
+{
+	size_t same = 0;
+	while (base[same] && base[same] == now[same])
+		same++;
+	while (same && (base[same] & 0xc0) == 0x80) /* inside a character */
+		same--;
+	bool is_long = strlen(base) > FACT_LONG || strlen(now) > FACT_LONG;
+	return is_long && base[same] != now[same] && same > FACT_BEFORE ? same - FACT_BEFORE : 0;
+}
+
+static void add_side(struct sheet *t, int column, const char *text, size_t start)
+{
+	struct strbuf shown = { 0 };
+	while (start && (text[start] & 0xc0) == 0x80)
+		start--;
+	strbuf_puts(&shown, start ? ".." : "");
+	strbuf_puts(&shown, *text ? text + start : "not known");
+	sheet_text(t, column, strbuf_text(&shown));
+	strbuf_release(&shown);
+}
+
 static void add_fact(struct sheet *t, const char *what, const char *base, const char *now)
 {
 	base = base ? base : "";
 	now = now ? now : "";
+	size_t start = *base && *now ? common_start(base, now) : 0;
 	sheet_row(t);
 	sheet_text(t, FACT, what);
-	sheet_text(t, FACT_BASE, *base ? base : "not known");
-	sheet_text(t, FACT_NEW, *now ? now : "not known");
+	add_side(t, FACT_BASE, base, start);
+	add_side(t, FACT_NEW, now, start);
 	sheet_text(t, FACT_DIFFERS, strcmp(base, now) != 0 ? "differs" : "");
 }
 
@@ -62,7 +89,8 @@ static const char *device_name(const struct diff_side *s)
 /* What describes the run, and not how an import went or what could not be had. */
 static bool is_compared(const char *key)
 {
-	static const char *const others[] = { "import.", "missing.", "trace.distributedInfo." };
+	static const char *const others[] = { "import.", "merge.",  "missing.",
+					      "opencl.", "unwind.", "trace.distributedInfo." };
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (!strncmp(key, others[i], strlen(others[i])))
 			return false;
@@ -128,6 +156,7 @@ enum {
 	PERCENT,
 	MATCHED,
 	SPREAD,
+	ERROR,
 };
 
 #define CHANGE_COLUMNS(title)                                                                    \
@@ -144,6 +173,7 @@ static const struct sheet_column row_columns[] = {
 	CHANGE_COLUMNS("OP OR KERNEL"),
 	[MATCHED] = { "matched", "matched by", SHEET_TEXT, 0 },
 	[SPREAD] = { "spread", "steps", SHEET_TEXT, 0 },
+	[ERROR] = { "error_percent", NULL, SHEET_DECIMAL, 0 },
 };
 
 static void add_change(struct sheet *t, const char *name, uint64_t base, uint64_t now)
@@ -257,7 +287,7 @@ static void list_print(struct list *l, struct sheet *t, const struct diff *d)
 
 /* ---- the step and its parts ---- */
 
-static void side_parts(const struct diff_side *s, uint64_t ret[ACCOUNT_STATE_COUNT + 2])
+void diff_side_parts(const struct diff_side *s, uint64_t ret[DIFF_PARTS])
 {
 	const struct device_summary *all = &s->s.all;
 	ret[0] = device_kernel_ns(all);
@@ -267,24 +297,28 @@ static void side_parts(const struct diff_side *s, uint64_t ret[ACCOUNT_STATE_COU
 		ret[i + 2] = all->ns[i];
 }
 
-int diff_parts(struct sheet *t, const struct diff *d, struct err *err)
+void diff_part_name(int part, char *ret, size_t size)
 {
 	static const char *const busy[] = { "busy: kernels", "busy: copies",
 					    "busy: communication" };
+	if (part < 3)
+		snprintf(ret, size, "%s", busy[part]);
+	else
+		snprintf(ret, size, "idle: %s", account_state_name((enum account_state)(part - 2)));
+}
+
+int diff_parts(struct sheet *t, const struct diff *d, struct err *err)
+{
 	struct list l = { .entries = { 0 } };
 	int rc = 0;
 
 	sheet_init(t, "parts", part_columns, ARRAY_SIZE(part_columns));
 	for (int side = 0; side < MATCH_SIDES && !rc; side++) {
-		uint64_t parts[ACCOUNT_STATE_COUNT + 2];
-		side_parts(&d->sides[side], parts);
-		for (int i = 0; i < ACCOUNT_STATE_COUNT + 2 && !rc; i++) {
+		uint64_t parts[DIFF_PARTS];
+		diff_side_parts(&d->sides[side], parts);
+		for (int i = 0; i < DIFF_PARTS && !rc; i++) {
 			char name[64];
-			if (i < 3)
-				snprintf(name, sizeof(name), "%s", busy[i]);
-			else
-				snprintf(name, sizeof(name), "idle: %s",
-					 account_state_name((enum account_state)(i - 2)));
+			diff_part_name(i, name, sizeof(name));
 			rc = list_add(&l, name, side, parts[i]);
 		}
 	}
@@ -315,12 +349,12 @@ static int code_rank(const struct frame *f)
 	bool is_own = f->class == FRAME_CLASS_OWN || f->class == FRAME_CLASS_MODEL;
 	switch (f->kind) {
 	case FRAME_PYTHON:
-		return is_own ? 5 : 4;
+		return is_own ? 6 : 5;
 	case FRAME_SCOPE:
-		return 3;
+		return 4;
 	case FRAME_CXX:
 	case FRAME_NATIVE:
-		return 2;
+		return is_own ? 3 : 2;
 	case FRAME_MISSING:
 		return 1;
 	default:
@@ -328,7 +362,7 @@ static int code_rank(const struct frame *f)
 	}
 }
 
-static bool code_name(struct strbuf *out, const struct profile *p, uint32_t node)
+bool diff_code_name(struct strbuf *out, const struct profile *p, uint32_t node)
 {
 	struct frame best = { .kind = FRAME_ROOT };
 	int rank = 0;
@@ -385,7 +419,7 @@ int diff_families(struct sheet *t, const struct diff *d, struct err *err)
 int diff_code(struct sheet *t, const struct diff *d, struct err *err)
 {
 	sheet_init(t, "code", code_columns, ARRAY_SIZE(code_columns));
-	return make_list(t, d, code_name, err);
+	return make_list(t, d, diff_code_name, err);
 }
 
 /* ---- op by op ---- */
@@ -425,6 +459,8 @@ int diff_rows(struct sheet *t, const struct diff *d, struct err *err)
 			   r->ns[1] / d->sides[1].divisor);
 		sheet_text(t, MATCHED, match_level_name(r->level));
 		sheet_text(t, SPREAD, spread_word(&c));
+		if (c.is_known)
+			sheet_decimal(t, ERROR, c.error_percent);
 		if (strcmp(r->kernel[0], r->kernel[1]) != 0 && *r->kernel[0] && *r->kernel[1]) {
 			CLEANUP_FREE char *note = NULL;
 			if (asprintf(&note, "%s -> %s", r->kernel[0], r->kernel[1]) < 0)
@@ -474,10 +510,10 @@ int diff_levels(struct sheet *t, const struct diff *d, struct err *err)
 
 bool diff_is_none(const struct diff *d)
 {
-	uint64_t base[ACCOUNT_STATE_COUNT + 2], now[ACCOUNT_STATE_COUNT + 2];
+	uint64_t base[DIFF_PARTS], now[DIFF_PARTS];
 
-	side_parts(&d->sides[MATCH_BASE], base);
-	side_parts(&d->sides[MATCH_NEW], now);
+	diff_side_parts(&d->sides[MATCH_BASE], base);
+	diff_side_parts(&d->sides[MATCH_NEW], now);
 	if (memcmp(base, now, sizeof(base)) != 0 || d->sides[0].divisor != d->sides[1].divisor ||
 	    profile_total(d->sides[0].p, PROFILE_ROOT, 0) !=
 		    profile_total(d->sides[1].p, PROFILE_ROOT, 0))

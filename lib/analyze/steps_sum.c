@@ -142,6 +142,7 @@ static int list_fill(struct analysis *a, const struct filter *f, struct step_sum
 		list[kept++] = (struct step_summary){
 			.number = step_number(steps, i),
 			.name = analysis_text(a, steps[i].text),
+			.is_warmup = steps[i].is_warmup,
 			.rank = a->processes.data[process].rank,
 			.begin_ns = steps[i].begin_ns,
 			.end_ns = steps[i].end_ns,

@@ -110,6 +110,7 @@ void analysis_summary_release(struct analysis_summary *s);
 struct step_summary {
 	uint64_t number;  /* what --step takes */
 	const char *name; /* "": found by the work that repeats */
+	bool is_warmup;   /* one of the first, and far longer than those after it */
 	uint32_t rank;    /* + 1; 0: not known */
 	uint64_t begin_ns, end_ns;
 	uint64_t busy_ns; /* of the devices meanwhile */

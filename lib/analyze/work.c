@@ -6,6 +6,7 @@
 #include "analyze/metadata.h"
 #include "analyze/outliers.h"
 #include "analyze/paths.h"
+#include "analyze/steps.h"
 
 #include <errno.h>
 
@@ -16,6 +17,8 @@ struct adding {
 	struct paths *paths;
 	struct hash items; /* (node, texts) -> item */
 	VEC(struct work_item) list;
+	const struct step *steps;
+	size_t step_count;
 	uint64_t *covered_ns; /* by step: until when it is known to be busy */
 	struct costs *costs;
 };
@@ -68,19 +71,19 @@ static int find_item(struct adding *x, uint32_t node, const struct launch *l, ui
 }
 
 /* The step of @process at a moment, + 1; steps are in order of their beginning. */
-static uint32_t find_step(const struct analysis *a, uint32_t process, uint64_t time_ns)
+static uint32_t find_step(const struct adding *x, uint32_t process, uint64_t time_ns)
 {
-	size_t low = 0, high = a->steps.len;
+	size_t low = 0, high = x->step_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (a->steps.data[middle].begin_ns <= time_ns)
+		if (x->steps[middle].begin_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* Those of other ranks lie between; a rank has few of them open at a time. */
 	for (size_t i = low, tries = 0; i-- > 0 && tries < 1024; tries++) {
-		const struct step *s = &a->steps.data[i];
+		const struct step *s = &x->steps[i];
 		if ((!process || !s->process || s->process == process) && s->end_ns > time_ns)
 			return (uint32_t)i + 1;
 	}
@@ -90,7 +93,7 @@ static uint32_t find_step(const struct analysis *a, uint32_t process, uint64_t t
 /* Work comes in order of its beginning, so that what is covered of a step only grows. */
 static void cover(struct adding *x, uint32_t step, const struct op *op)
 {
-	const struct step *s = &x->a->steps.data[step];
+	const struct step *s = &x->steps[step];
 	uint64_t from = op->start_ns, to = op->end_ns < s->end_ns ? op->end_ns : s->end_ns;
 	if (from < x->covered_ns[step])
 		from = x->covered_ns[step];
@@ -146,7 +149,7 @@ static int add_op(struct adding *x, size_t i)
 	x->list.data[item].count += op->count ? op->count : 1;
 	if (add_cost(x, &x->list.data[item], op) < 0)
 		return -ENOMEM;
-	uint32_t step = find_step(x->a, analysis_op_process(x->a, op), op->start_ns);
+	uint32_t step = find_step(x, analysis_op_process(x->a, op), op->start_ns);
 	x->w->op_items[i] = item + 1;
 	x->w->op_steps[i] = step;
 	x->w->op_ns[i] = op->end_ns - op->start_ns;
@@ -162,19 +165,26 @@ static int add_op(struct adding *x, size_t i)
 
 static int add_all(struct adding *x, const struct analysis *a, struct work *w)
 {
+	if (steps_of(x->a, &x->steps, &x->step_count) < 0)
+		return -ENOMEM;
 	w->op_count = a->ops.len;
-	w->step_count = a->has_timeline ? a->steps.len : 0;
+	w->step_count = a->has_timeline ? x->step_count : 0;
 	w->op_items = calloc(w->op_count + 1, sizeof(*w->op_items));
 	w->op_steps = calloc(w->op_count + 1, sizeof(*w->op_steps));
 	w->op_ns = calloc(w->op_count + 1, sizeof(*w->op_ns));
 	w->op_outliers = calloc(w->op_count + 1, sizeof(*w->op_outliers));
-	w->steps = calloc(a->steps.len + 1, sizeof(*w->steps));
-	x->covered_ns = calloc(a->steps.len + 1, sizeof(*x->covered_ns));
+	w->steps = calloc(x->step_count + 1, sizeof(*w->steps));
+	x->covered_ns = calloc(x->step_count + 1, sizeof(*x->covered_ns));
 	if (!w->op_items || !w->op_steps || !w->op_ns || !w->op_outliers || !w->steps ||
 	    !x->covered_ns)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->steps.len; i++)
-		w->steps[i].ns = a->steps.data[i].end_ns - a->steps.data[i].begin_ns;
+	for (size_t i = 0; i < x->step_count; i++)
+		w->steps[i] = (struct work_step){
+			.ns = x->steps[i].end_ns - x->steps[i].begin_ns,
+			.is_left_out = x->steps[i].is_warmup ||
+				       (x->f->has_time && (x->steps[i].begin_ns < x->f->begin_ns ||
+							   x->steps[i].end_ns > x->f->end_ns)),
+		};
 	for (size_t i = 0; i < a->ops.len; i++) {
 		if (add_op(x, i) < 0)
 			return -ENOMEM;

@@ -27,6 +27,7 @@ struct work_item {
 
 struct work_step {
 	uint64_t ns, busy_ns; /* busy: some device of the process worked */
+	bool is_left_out; /* by the filter; or it is a warm-up, far longer than those after it */
 };
 
 struct work {
