@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 What stacks cost, beside what perf pays for as good ones: in the kernel for each sample, in the
-recorder, and on disk. As root:
+recorder at its start and for each sample, and on disk. As root:
 
 	stacks.py ACCEL_PROF WORKLOADS [SECONDS [HZ]]
 
 WORKLOADS is the build's test/workload. perf copies 65,528 bytes of each stack, the most that it can;
-what unwinding those takes afterwards (perf script) is printed too, as ours is done by then.
+what unwinding those takes afterwards (perf script) is printed too, as ours is done by then. Each is
+attached to the same process for a moment and for SECONDS: what the first takes is the start, the rest
+is by the sample.
 """
 import os
 import re
@@ -35,8 +37,12 @@ def measure(command):
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, done
 
 
-def ours(pid, path):
-    cpu, _ = measure([ACCEL_PROF, 'record', '-o', path, '-F', HZ, '--duration', str(SECONDS),
+MOMENT = 0.2  # seconds
+
+
+def ours(pid, path, seconds):
+    """CPU seconds of the recorder, samples, and a line about them."""
+    cpu, _ = measure([ACCEL_PROF, 'record', '-o', path, '-F', HZ, '--duration', str(seconds),
                       '-p', str(pid)])
     text = subprocess.run([ACCEL_PROF, 'dump', '-i', path], capture_output=True, text=True).stdout
     flags, depth, samples, frames, info, cost = {}, {}, Counter(), 0, {}, 0
@@ -55,29 +61,36 @@ def ours(pid, path):
             info[key] = value
         elif kind == 'END':
             cost = int(re.search(r'probe_ns=(\d+)', rest)[1])
-    count = sum(samples.values())
+    count = sum(samples.values()) or 1
     rooted = sum(n for f, n in samples.items() if 'rooted' in f)
-    print(f'  accel-prof: {count} samples, {frames / count:.1f} frames, {100 * rooted / count:.2f} % '
-          f'rooted; in the kernel {cost / count / 1e3:.1f} us a sample; recorder {cpu:.2f} s CPU, '
-          f'{os.path.getsize(path) / count:.0f} bytes a sample')
-    print(f'    {dict(samples)}; tables: {info.get("unwind.tables")}; '
-          f'copies: {info.get("unwind.copies", "none")}')
-    return cpu
+    return cpu, count, (f'{count} samples, {frames / count:.1f} frames, {100 * rooted / count:.2f} % '
+                        f'rooted; {cost / count / 1e3:.1f} us a sample in the kernel; '
+                        f'{os.path.getsize(path) / count:.0f} bytes a sample'
+                        f'\n    {dict(samples)}; tables: {info.get("unwind.tables")}; '
+                        f'copies: {info.get("unwind.copies", "none")}')
 
 
-def perfs(pid, path, options):
-    cpu, done = measure(['perf', 'record', '-q', '-o', path, '-e', 'cpu-clock', '-F', HZ,
-                         *options, '-p', str(pid), '--', 'sleep', str(SECONDS)])
+def perfs(pid, path, seconds, options):
+    cpu, _ = measure(['perf', 'record', '-q', '-o', path, '-e', 'cpu-clock', '-F', HZ, *options,
+                      '-p', str(pid), '--', 'sleep', str(seconds)])
     script, text = measure(['perf', 'script', '-i', path, '--no-inline', '-F', 'ip,sym'])
     stacks = [s.splitlines() for s in text.stdout.split('\n\n') if s.strip()]
     count = len(stacks) or 1
     rooted = sum(any(r in s[-1] for r in ROOTS) for s in stacks)
     frames = sum(len(s) for s in stacks)
-    print(f'  perf {" ".join(options)}: {len(stacks)} samples, {frames / count:.1f} frames, '
-          f'{100 * rooted / count:.2f} % rooted; recorder {cpu:.2f} s CPU, '
-          f'{os.path.getsize(path) / count:.0f} bytes a sample; perf script {script:.2f} s CPU '
-          f'more')
-    return cpu + (script if 'dwarf,65528' in options else 0)
+    return cpu, count, (f'{count} samples, {frames / count:.1f} frames, {100 * rooted / count:.2f} % '
+                        f'rooted; {os.path.getsize(path) / count:.0f} bytes a sample; perf script '
+                        f'takes {script:.2f} s CPU more')
+
+
+def both(title, run):
+    """A moment, then SECONDS. CPU seconds of the long one."""
+    start, few, _ = run(MOMENT)
+    cpu, count, told = run(SECONDS)
+    each = max(0, cpu - start) / max(1, count - few)
+    print(f'  {title}: {told}\n    recorder {cpu:.2f} s CPU: start {max(0, start - few * each):.3f} s, '
+          f'then {1e6 * each:.1f} us a sample')
+    return cpu, each
 
 
 def compare(title, command, warm):
@@ -85,11 +98,15 @@ def compare(title, command, warm):
     with tempfile.TemporaryDirectory() as folder, \
             subprocess.Popen(command, stdout=subprocess.DEVNULL) as target:
         time.sleep(warm)
-        us = ours(target.pid, os.path.join(folder, 'a.data'))
-        if shutil.which('perf'):
-            them = perfs(target.pid, os.path.join(folder, 'b.data'), ['--call-graph', 'dwarf,65528'])
-            perfs(target.pid, os.path.join(folder, 'c.data'), ['--call-graph', 'fp'])
-            print(f'  {us / them:.2f} of the CPU time of perf record and perf script')
+        path = os.path.join(folder, 'data')
+        us = both('accel-prof', lambda seconds: ours(target.pid, path, seconds))
+        for options in (['--call-graph', 'dwarf,65528'], ['--call-graph', 'fp']):
+            if not shutil.which('perf'):
+                break
+            them = both('perf ' + ' '.join(options),
+                        lambda seconds: perfs(target.pid, path, seconds, options))
+            print(f'    accel-prof takes {us[0] / them[0]:.2f} of its CPU time; for a sample '
+                  f'{us[1] / max(them[1], 1e-9):.2f}')
         target.kill()
 
 
