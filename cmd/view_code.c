@@ -101,7 +101,7 @@ static int code_collect(struct code *c)
 		struct profile_node node = profile_node(c->p, n);
 		enum frame_kind kind = profile_frame_get(c->p, node.frame).kind;
 		if (kind == FRAME_KERNEL || (kind == FRAME_IDLE && c->idle_host < 0))
-			rc = node_add(c, n, profile_node(c->p, node.parent).parent, kind, &text);
+			rc = node_add(c, n, profile_launcher(c->p, n), kind, &text);
 		else if (kind != FRAME_IDLE && self(c->p, n, c->idle_host))
 			rc = node_add(c, n, n, kind, &text);
 	}

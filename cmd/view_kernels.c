@@ -132,7 +132,7 @@ static int kernels_collect(struct kernels *k)
 		k->all_samples += samples;
 		struct caller caller = {
 			.kernel = node.frame,
-			.node = profile_node(k->p, node.parent).parent,
+			.node = profile_launcher(k->p, n),
 			.weight = k->time >= 0       ? time_ns
 				  : k->launches >= 0 ? launches
 						     : samples,

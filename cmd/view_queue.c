@@ -44,19 +44,19 @@ static const struct sheet_column queue_columns[] = {
 static void add_slice(struct sheet *t, const struct view *v, const struct queue_slice *s,
 		      uint64_t window_begin_ns)
 {
-	char text[96], device[32] = "";
+	struct strbuf text = { 0 };
 	uint64_t length = s->end_ns - s->begin_ns;
 
 	sheet_row(t);
 	if (v->s->device_count > 1)
-		snprintf(device, sizeof(device), "%s %" PRIu32 ": ", view_device_word(v->s),
-			 s->device);
-	if (s->is_whole)
-		snprintf(text, sizeof(text), "%sall", device);
-	else
-		snprintf(text, sizeof(text), "%sfrom %.3f ms", device,
-			 (double)(s->begin_ns - window_begin_ns) / 1e6);
-	sheet_text(t, SLICE, text);
+		strbuf_printf(&text, "%s %" PRIu32 ": ", view_device_word(v->s), s->device);
+	strbuf_puts(&text, s->is_whole ? "all" : "from ");
+	if (!s->is_whole)
+		text_duration(&text, s->begin_ns - window_begin_ns);
+	if (strbuf_finish(&text) < 0)
+		t->failed = true;
+	sheet_text(t, SLICE, strbuf_text(&text));
+	strbuf_release(&text);
 	sheet_number(t, LAUNCHES, s->launches);
 	sheet_number(t, ON_IDLE, s->on_idle);
 	if (s->latency.count) {

@@ -85,6 +85,7 @@ struct shape_row {
 	uint32_t name, shape, types, op; /* texts */
 	uint32_t frame;                  /* of the kernel; 0: several */
 	struct work_item sum;
+	uint64_t flops_ns, bytes_ns, roof_ns; /* in which these are known */
 };
 
 struct shapes {
@@ -147,8 +148,17 @@ static int row_texts(struct shapes *s, const struct work_item *item, struct shap
 	return rc;
 }
 
-static void sum_add(struct work_item *sum, const struct work_item *item)
+static double roof_ns(const struct work_item *x)
 {
+	return x->compute_ns > x->memory_ns ? x->compute_ns : x->memory_ns;
+}
+
+static void sum_add(struct shape_row *row, const struct work_item *item)
+{
+	struct work_item *sum = &row->sum;
+	row->flops_ns += item->flops > 0 ? item->ns : 0;
+	row->bytes_ns += item->bytes > 0 ? item->ns : 0;
+	row->roof_ns += roof_ns(item) > 0 ? item->ns : 0;
 	sum->ns += item->ns;
 	sum->count += item->count;
 	sum->flops += item->flops;
@@ -184,7 +194,7 @@ static int shapes_add(struct shapes *s, const struct work_item *item)
 	struct shape_row *at = known ? &s->rows.data[*known] : vec_last(&s->rows);
 	if (at->frame != row.frame)
 		at->frame = 0;
-	sum_add(&at->sum, item);
+	sum_add(at, item);
 	return 0;
 }
 
@@ -193,18 +203,19 @@ static double per_ns(double amount, uint64_t ns)
 	return ns ? amount / (double)ns : 0;
 }
 
-static double roof_ns(const struct work_item *x)
+static double roof_share(const struct shape_row *r)
 {
-	return x->compute_ns > x->memory_ns ? x->compute_ns : x->memory_ns;
+	return per_ns(roof_ns(&r->sum), r->roof_ns);
 }
 
 /* Less than this is mostly a kernel's beginning and end: some microseconds each. */
 #define SHORT_NS 10000
 
 /* Half of what is possible counts as bound by it. */
-static const char *bound_by(const struct work_item *x)
+static const char *bound_by(const struct shape_row *r)
 {
-	double share = per_ns(roof_ns(x), x->ns);
+	const struct work_item *x = &r->sum;
+	double share = roof_share(r);
 	if (x->kind != LAUNCH_KERNEL)
 		return NULL;
 	if (share >= 0.5)
@@ -228,7 +239,7 @@ static double sort_value(const struct shape_row *r, const char *sort)
 	if (!strcmp(sort, "bytes"))
 		return x->bytes;
 	if (!strcmp(sort, "roof"))
-		return per_ns(roof_ns(x), x->ns);
+		return roof_share(r);
 	return strcmp(sort, "name") != 0 ? (double)x->ns : 0;
 }
 
@@ -259,15 +270,16 @@ static void add_known(struct sheet *t, size_t column, double value)
 		sheet_decimal(t, column, value);
 }
 
-static void add_numbers(struct sheet *t, const struct shapes *s, const struct work_item *x)
+static void add_numbers(struct sheet *t, const struct shapes *s, const struct shape_row *r)
 {
+	const struct work_item *x = &r->sum;
 	sheet_number(t, TIME, x->ns);
 	sheet_share(t, SHARE, x->ns, s->all_ns);
 	sheet_number(t, LAUNCHES, x->count);
 	if (x->count)
 		sheet_number(t, MEAN, x->ns / x->count);
-	add_known(t, FLOP_RATE, per_ns(x->flops, x->ns) / 1000);
-	add_known(t, BYTE_RATE, per_ns(x->bytes, x->ns));
+	add_known(t, FLOP_RATE, per_ns(x->flops, r->flops_ns) / 1000);
+	add_known(t, BYTE_RATE, per_ns(x->bytes, r->bytes_ns));
 	add_known(t, FLOPS, x->flops);
 	add_known(t, BYTES, x->bytes);
 }
@@ -284,16 +296,16 @@ static void add_row(struct sheet *t, const struct shapes *s, const struct shape_
 	add_text(t, OP, s, r->op);
 	if (s->by_kernel && f.full && *f.full)
 		sheet_text(t, FULL_NAME, f.full);
-	add_numbers(t, s, x);
-	add_known(t, ROOF, per_ns(roof_ns(x), x->ns));
+	add_numbers(t, s, r);
+	add_known(t, ROOF, roof_share(r));
 	add_known(t, COMPUTE, x->compute_ns);
 	add_known(t, MEMORY, x->memory_ns);
 	if (x->groups)
 		sheet_number(t, GROUPS, x->groups);
 	if (x->units)
 		sheet_number(t, UNITS, x->units);
-	if (bound_by(x))
-		sheet_text(t, BOUND, bound_by(x));
+	if (bound_by(r))
+		sheet_text(t, BOUND, bound_by(r));
 }
 
 /* Against what the shares are. */
@@ -327,7 +339,7 @@ static void add_peaks(struct sheet *t, const struct work *w)
 
 static void add_rows(struct sheet *t, struct shapes *s, size_t limit)
 {
-	struct work_item rest = { .ns = 0 };
+	struct shape_row rest = { .name = 0 };
 	char text[64];
 	size_t count = s->rows.len, shown = count <= limit + 1 ? count : limit;
 
@@ -341,9 +353,9 @@ static void add_rows(struct sheet *t, struct shapes *s, size_t limit)
 		snprintf(text, sizeof(text), "%zu more", count - shown);
 		sheet_row(t);
 		sheet_text(t, NAME, text);
-		sheet_number(t, TIME, rest.ns);
-		sheet_share(t, SHARE, rest.ns, s->all_ns);
-		sheet_number(t, LAUNCHES, rest.count);
+		sheet_number(t, TIME, rest.sum.ns);
+		sheet_share(t, SHARE, rest.sum.ns, s->all_ns);
+		sheet_number(t, LAUNCHES, rest.sum.count);
 	}
 	if (s->by_kernel)
 		add_peaks(t, s->w);
@@ -358,6 +370,9 @@ static int fill(struct sheet *t, const struct view *v, bool by_kernel, struct er
 		.w = &w,
 	};
 	int rc = view_check_sort(v->sort, sort_keys, ARRAY_SIZE(sort_keys), err);
+	/* Without any there is nothing to tell work apart by. */
+	if (!rc && !by_kernel && !analysis_has_shapes(v->a))
+		return 0;
 	rc = rc ? rc : analysis_work(v->a, v->filter, &w, err);
 	if (rc < 0)
 		return rc;

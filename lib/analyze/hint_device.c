@@ -144,7 +144,7 @@ static void take_gemm(struct facts *x, const struct work *w, const char *brief, 
 /* The host code above a kernel: beyond the boundary between both. */
 static const char *launcher(struct facts *x, uint32_t node)
 {
-	return facts_where(x, profile_node(x->p, profile_node(x->p, node).parent).parent);
+	return facts_where(x, profile_launcher(x->p, node));
 }
 
 /* Of the memory's speed, so many percent are as good as all of it; and no less than this is lost by

@@ -214,10 +214,17 @@ int paths_site(struct paths *t, uint32_t site, uint32_t *ret)
 	return rc < 0 ? rc : hash_set(&t->sites, site, *ret);
 }
 
-static int path_device(struct paths *t, uint32_t site, uint32_t frame, uint32_t *ret)
+static int path_device(struct paths *t, uint32_t site, uint32_t state, uint32_t frame,
+		       uint32_t *ret)
 {
-	if (paths_site(t, site, ret) < 0 || profile_child(t->p, *ret, t->boundary, ret) < 0)
+	struct frame_run run = { .count = 0 };
+	if (paths_site(t, site, ret) < 0 || profile_child(t->p, *ret, t->boundary, ret) < 0 ||
+	    (state && frames_host(t->frames, state, &run) < 0))
 		return -ENOMEM;
+	for (size_t i = 0; i < run.count; i++) {
+		if (profile_child(t->p, *ret, run.frames[i], ret) < 0)
+			return -ENOMEM;
+	}
 	return profile_child(t->p, *ret, frame, ret);
 }
 
@@ -227,8 +234,9 @@ int paths_kernel(struct paths *t, uint32_t site, uint32_t name, uint32_t *ret)
 	int rc = device_node(t, site, name, false, &node);
 	if (rc < 0)
 		return rc;
-	if (!rc &&
-	    (frames_kernel(t->frames, name, &frame) < 0 || path_device(t, site, frame, node) < 0))
+	uint32_t state = t->a->sites.data[site].state;
+	if (!rc && (frames_kernel(t->frames, name, &frame) < 0 ||
+		    path_device(t, site, state, frame, node) < 0))
 		return -ENOMEM;
 	*ret = *node;
 	return 0;
@@ -274,7 +282,7 @@ int paths_idle(struct paths *t, uint32_t site, enum account_state state, uint32_
 	if (!rc) {
 		snprintf(text, sizeof(text), "[idle: %s]", account_state_name(state));
 		if (frames_text(t->frames, FRAME_IDLE, text, &frame) < 0 ||
-		    path_device(t, site, frame, node) < 0)
+		    path_device(t, site, 0, frame, node) < 0)
 			return -ENOMEM;
 	}
 	*ret = *node;

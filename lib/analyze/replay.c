@@ -252,8 +252,7 @@ static int replay_stack(struct analysis *a, const struct record_stack *s)
 	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }
 
-int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t leaf,
-			  uint32_t *ret)
+int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t *ret)
 {
 	struct stack stack = { .leaf = node, .flags = a->stacks.data[row].flags };
 	VEC(uint32_t) frames = { 0 };
@@ -266,10 +265,6 @@ int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint3
 		rc = vec_push(&frames, pairtab_get(&a->stack_nodes, n).second);
 	for (size_t i = frames.len; i-- > 0 && rc >= 0; stack.count++)
 		rc = pairtab_intern(&a->stack_nodes, stack.leaf, frames.data[i], &stack.leaf);
-	if (leaf && rc >= 0) {
-		rc = pairtab_intern(&a->stack_nodes, stack.leaf, leaf, &stack.leaf);
-		stack.count++;
-	}
 	vec_release(&frames);
 	return rc < 0 ? rc : stack_intern(a, &stack, ret);
 }

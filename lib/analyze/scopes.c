@@ -120,7 +120,6 @@ static const struct change *change_at(const struct scopes *s, uint32_t thread, u
 	return last && last->thread == thread && (last->node || last->state) ? last : NULL;
 }
 
-/* A launch has its state right below the border to the device. */
 static int change_site(struct scopes *s, uint32_t thread, uint64_t time_ns, bool is_launch,
 		       uint32_t *site)
 {
@@ -128,9 +127,9 @@ static int change_site(struct scopes *s, uint32_t thread, uint64_t time_ns, bool
 	struct site changed = s->a->sites.data[*site];
 	if (!c || changed.kind != SITE_STACK)
 		return 0;
-	if (analysis_stack_within(s->a, changed.stack, c->node, is_launch ? c->state : 0,
-				  &changed.stack) < 0)
+	if (c->node && analysis_stack_within(s->a, changed.stack, c->node, &changed.stack) < 0)
 		return -ENOMEM;
+	changed.state = is_launch ? c->state : 0;
 	return analysis_site(s->a, &changed, site);
 }
 
@@ -140,7 +139,7 @@ static int change_group(struct scopes *s, uint64_t time_ns, uint32_t *group)
 	const struct change *c = g.thread ? change_at(s, g.thread, time_ns) : NULL;
 	if (!c || !c->node)
 		return 0;
-	if (analysis_stack_within(s->a, g.stack, c->node, 0, &g.stack) < 0)
+	if (analysis_stack_within(s->a, g.stack, c->node, &g.stack) < 0)
 		return -ENOMEM;
 	return analysis_sample_group(s->a, g.thread, g.stack, group);
 }

@@ -128,6 +128,7 @@ struct site {
 	uint32_t thread;
 	uint32_t process; /* where the thread is not known */
 	uint32_t stack, kind;
+	uint32_t state; /* frame: of the thread when it launched; 0: none */
 };
 
 /* A CPU sample, or a span of @weight ns (CPU_SAMPLE_SPAN); @group is a (thread, stack) pair. */
@@ -334,10 +335,8 @@ const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row);
 
 /* The number of a frame in `frames`. 0 or -ENOMEM, here and below. */
 int analysis_frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret);
-/* The stack @row, called from the frames of a node in the tree of stacks, and with one more at its
- * leaf; 0: without. */
-int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t leaf,
-			  uint32_t *ret);
+/* The stack @row, called from the frames of a node in the tree of stacks. */
+int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t *ret);
 /* The number of a (thread, stack) pair. */
 int analysis_sample_group(struct analysis *a, uint32_t thread, uint32_t row, uint32_t *ret);
 /* A number for a site: 0 or -ENOMEM. */

@@ -130,3 +130,13 @@ uint32_t profile_frame_count(const struct profile *p)
 {
 	return strtab_count(&p->frames) - 1;
 }
+
+uint32_t profile_launcher(const struct profile *p, uint32_t node)
+{
+	uint32_t parent = profile_node(p, node).parent;
+	for (uint32_t n = parent; n != PROFILE_NONE; n = profile_node(p, n).parent) {
+		if (profile_frame_get(p, profile_node(p, n).frame).kind == FRAME_BOUNDARY)
+			return profile_node(p, n).parent;
+	}
+	return parent;
+}

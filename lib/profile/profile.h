@@ -67,6 +67,8 @@ struct profile_node {
 uint32_t profile_node_count(const struct profile *p);
 struct profile_node profile_node(const struct profile *p, uint32_t node);
 uint64_t profile_self(const struct profile *p, uint32_t node, int metric);
+/* Of accelerator work: the node of the host code that asked for it, below the boundary. */
+uint32_t profile_launcher(const struct profile *p, uint32_t node);
 /* With everything above it; valid after profile_finish(). */
 uint64_t profile_total(const struct profile *p, uint32_t node, int metric);
 

@@ -108,7 +108,7 @@ class Tiny(unittest.TestCase):
             self.assertIn('waits for', self.ok(path, '--view', 'stalls'))
 
     def test_views(self):
-        for view in ('kernels', 'code', 'functions', 'tree', 'shapes', 'roofline', 'processes',
+        for view in ('kernels', 'code', 'functions', 'tree', 'roofline', 'processes',
                      'where', 'idle-host', 'quality', 'queue', 'overlap', 'metrics', 'ops'):
             with self.subTest(view=view):
                 text = self.ok(self.path, '--view', view)
