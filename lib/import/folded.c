@@ -14,11 +14,19 @@
 #include <errno.h>
 #include <string.h>
 
-/* A line that is longer is not a stack: 4096 frames of 256 bytes. */
-#define FOLDED_LINE_MAX (1u << 20)
+/* What is read at once stays in a core's second-level cache while its lines are taken apart. */
+#define READ_BYTES (512u << 10)
+/* A line that is longer is not a stack: megabytes are what the name of one C++ template can have. */
+#define FOLDED_LINE_MAX (64u << 20)
+
+struct buffer {
+	char *data;
+	size_t len, cap;
+};
 
 struct folded {
 	struct session *session;
+	struct buffer buffer; /* what was read, from the start of a line on */
 	struct prefixes prefixes;
 	/* By number of a text as it is written: its frame + 1; behind an accelerator kernel, and not. */
 	VEC(uint32_t) known[2];
@@ -214,17 +222,21 @@ static int64_t folded_lines(struct folded *f, struct span data, bool is_last)
 	return (int64_t)pos;
 }
 
-static int folded_read(struct folded *f, struct stream *in, char *buffer, struct err *err)
+static int folded_read(struct folded *f, struct stream *in, struct err *err)
 {
-	size_t len = 0;
+	struct buffer *b = &f->buffer;
 
 	for (;;) {
-		int64_t n = stream_read(in, buffer + len, FOLDED_LINE_MAX - len, err);
+		/* Only a long line leaves more than that. */
+		size_t want = b->len < READ_BYTES / 2 ? READ_BYTES : b->len * 2;
+		if (vec_reserve(b, want) < 0)
+			return err_set(err, -ENOMEM, "cannot import '%s'", stream_name(in));
+		int64_t n = stream_read(in, b->data + b->len, want - b->len, err);
 		if (n < 0)
 			return (int)n;
 		f->session->trust->bytes += (uint64_t)n;
-		len += (size_t)n;
-		int64_t used = folded_lines(f, span_of(buffer, len), !n);
+		b->len += (size_t)n;
+		int64_t used = folded_lines(f, span_of(b->data, b->len), !n);
 		if (used < 0)
 			return used == -EBADMSG
 				       ? err_set(err, -EBADMSG,
@@ -232,12 +244,12 @@ static int folded_read(struct folded *f, struct stream *in, char *buffer, struct
 						 stream_name(in), (unsigned long long)f->offset)
 				       : err_set(err, (int)used, "cannot import '%s'",
 						 stream_name(in));
-		if (!used && len == FOLDED_LINE_MAX)
+		if (!used && b->len >= FOLDED_LINE_MAX)
 			return err_set(
 				err, -EBADMSG, "'%s': byte %llu: a line of more than %u bytes",
 				stream_name(in), (unsigned long long)f->offset, FOLDED_LINE_MAX);
-		len -= (size_t)used;
-		memmove(buffer, buffer + used, len);
+		b->len -= (size_t)used;
+		memmove(b->data, b->data + used, b->len);
 		if (!n)
 			return 0;
 	}
@@ -246,16 +258,13 @@ static int folded_read(struct folded *f, struct stream *in, char *buffer, struct
 static int import_lines(struct folded *f, struct stream *in, struct err *err)
 {
 	struct session *s = f->session;
-	CLEANUP_FREE char *buffer = malloc(FOLDED_LINE_MAX);
-	int rc = buffer ? session_header(s, "folded", "none: counts, laid end to end", "samples", 0,
-					 0)
-			: -ENOMEM;
+	int rc = session_header(s, "folded", "none: counts, laid end to end", "samples", 0, 0);
 
 	if (!rc)
 		rc = session_thread(s, &f->thread);
 	if (rc < 0)
 		return err_set(err, rc, "cannot import '%s'", stream_name(in));
-	rc = folded_read(f, in, buffer, err);
+	rc = folded_read(f, in, err);
 	s->trust->events += f->lines;
 	if (f->now > s->last_ns)
 		s->last_ns = f->now;
@@ -271,6 +280,7 @@ static int folded_import(struct session *s, struct stream *in, struct err *err)
 	int rc = import_lines(&f, in, err);
 
 	prefixes_release(&f.prefixes);
+	vec_release(&f.buffer);
 	vec_release(&f.known[0]);
 	vec_release(&f.known[1]);
 	return rc;

@@ -512,6 +512,17 @@ class Formats(unittest.TestCase):
         capture = self.imported(''.join(lines))
         self.assertEqual(host_time(capture), +sums)
 
+    def test_folded_with_long_lines(self):
+        """Names of megabytes are cut, and say so; the lines around them are whole."""
+        text = f'a;b 1\na;{"x" * 5_000_000};c 2\na;{"y;" * 400_000}d 3\na;b 4\n'
+        capture = self.imported(text)
+        times = host_time(capture)
+        self.assertEqual(times.pop('a;b'), 5)
+        self.assertEqual(times.pop('a;' + 'x' * (65536 - 5) + '[cut];c'), 2)
+        # Of a path without end the frames at the leaf are kept.
+        self.assertEqual(times, {'y;' * 4095 + 'd': 3})
+        self.assertEqual(self.imported(text.replace('\n', '\r\n')).records['STACK'], capture.records['STACK'])
+
     # ---- files ----
 
     def test_format_option(self):
