@@ -24,8 +24,18 @@ struct buffer {
 	size_t len, cap;
 };
 
+/* Texts that were seen lately, by a few of their bytes: one look at a text instead of the four or five
+ * in different places that the table of all texts takes. */
+#define MEMOS (1u << 15)
+
+struct memo {
+	struct span text;  /* in the table of texts */
+	uint32_t frame[2]; /* + 1, as in folded.known; 0: not known */
+};
+
 struct folded {
 	struct session *session;
+	struct memo *memos;
 	struct buffer buffer; /* what was read, from the start of a line on */
 	struct prefixes prefixes;
 	/* By number of a text as it is written: its frame + 1; behind an accelerator kernel, and not. */
@@ -86,8 +96,25 @@ static enum frame_kind kind_of(struct span *text, bool behind)
 	return is_python(*text) ? FRAME_PYTHON : FRAME_NATIVE;
 }
 
-/* The frame of a text. */
-static int frame_of(struct folded *f, struct span text, bool behind, uint32_t *ret)
+static struct memo *memo_of(const struct folded *f, struct span text)
+{
+	const uint8_t *p = text.data;
+	uint64_t first = 0, middle, last, hash = text.size;
+
+	if (text.size < sizeof(first)) {
+		memcpy(&first, p, text.size);
+		hash ^= first;
+	} else {
+		memcpy(&first, p, sizeof(first));
+		memcpy(&middle, p + (text.size - sizeof(middle)) / 2, sizeof(middle));
+		memcpy(&last, p + text.size - sizeof(last), sizeof(last));
+		hash ^= first ^ (middle << 21 | middle >> 43) ^ (last << 42 | last >> 22);
+	}
+	return &f->memos[hash_u64(hash) % MEMOS];
+}
+
+static int frame_make(struct folded *f, struct span text, bool behind, struct memo *memo,
+		      uint32_t *ret)
 {
 	struct frames *frames = &f->session->frames;
 	uint32_t string;
@@ -105,8 +132,23 @@ static int frame_of(struct folded *f, struct span text, bool behind, uint32_t *r
 			return rc;
 		++*known;
 	}
+	*memo = (struct memo){ .text = strtab_get(&frames->strings, string) };
+	memo->frame[behind] = *known;
 	*ret = *known - 1;
 	return 0;
+}
+
+/* The frame of a text. */
+static int frame_of(struct folded *f, struct span text, bool behind, uint32_t *ret)
+{
+	struct memo *memo = memo_of(f, text);
+
+	if (memo->frame[behind] && memo->text.size == text.size &&
+	    !memcmp(memo->text.data, text.data, text.size)) {
+		*ret = memo->frame[behind] - 1;
+		return 0;
+	}
+	return frame_make(f, text, behind, memo, ret);
 }
 
 /* One frame more; says when nothing went this way before. */
@@ -276,9 +318,11 @@ static int import_lines(struct folded *f, struct stream *in, struct err *err)
 
 static int folded_import(struct session *s, struct stream *in, struct err *err)
 {
-	struct folded f = { .session = s };
-	int rc = import_lines(&f, in, err);
+	struct folded f = { .session = s, .memos = calloc(MEMOS, sizeof(*f.memos)) };
+	int rc = f.memos ? import_lines(&f, in, err)
+			 : err_set(err, -ENOMEM, "cannot import '%s'", stream_name(in));
 
+	free(f.memos);
 	prefixes_release(&f.prefixes);
 	vec_release(&f.buffer);
 	vec_release(&f.known[0]);
