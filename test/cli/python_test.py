@@ -2,6 +2,7 @@
 """Python's frames among the native ones, for each CPython on this machine: every stack of
 test/workload/python_stacks.py is known, as the interpreter itself tells it."""
 import glob
+import itertools
 import json
 import os
 import re
@@ -15,6 +16,9 @@ import unittest
 from collections import Counter
 
 from command import PROGRAM, SOURCE_DIR, run
+
+sys.path.append(os.path.join(SOURCE_DIR, 'test'))
+import full
 
 WORKLOAD = os.path.join(SOURCE_DIR, 'test/workload/python_stacks.py')
 SECONDS = '2'
@@ -277,6 +281,28 @@ class Stacks(unittest.TestCase):
                 self.assertNotEqual('python-late' in flags, has_python, (flags, explain(frames)))
         self.assertIn('Python not yet found in', run('report', self.data).stdout)
 
+    def test_inner_interpreter(self):
+        """A thread that is in two interpreters has the frames of both, each where it was called."""
+        script = os.path.join(SOURCE_DIR, 'test/workload/python_inner.py')
+        with open(script, encoding='utf-8') as source:
+            calls = [i for i, l in enumerate(source.read().splitlines(), 1)
+                     if l.lstrip().startswith(('interpreters.run_string', 'outer()'))]
+        expected = [('inner', '<string>', 8), ('<module>', '<string>', 9), ('outer', script, calls[0]),
+                    ('<module>', script, calls[1])]
+        for version, path in find_pythons():
+            with self.subTest(python=path):
+                done = run('record', '-o', self.data, '-F', '499', '--', path, script, '0.5')
+                if done.returncode == 77:
+                    continue
+                self.assertEqual(done.returncode, 0, done.stderr)
+                stacks = [[f[1:] for f in s[3] if f[0] == 'py'] for s in Capture(self.data).samples]
+                inside = [s for s in stacks if any(f[0] == 'burn' for f in s)]
+                right = [s for s in inside if s[0][0] == 'burn' and s[1:] == expected]
+                print('inner %s: %d of %d' % (path, len(right), len(inside)), flush=True)
+                self.assertGreater(len(inside), 50)
+                self.assertLessEqual(len(inside) - len(right), max(1, 0.001 * len(inside)),
+                                     [s for s in inside if s not in right][:1])
+
     def test_renamed(self):
         """A static interpreter without symbols, under a name that says nothing, which is deleted."""
         system = os.path.realpath('/usr/bin/python3')
@@ -291,14 +317,25 @@ class Stacks(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.judge(Capture(self.data).samples, 'renamed')
 
+    def other_roots(self):
+        paths = os.environ.get('PYTHON_ROOTS', '').split()
+        if not paths and full.is_full():
+            try:
+                folder = full.debian('sid', 'python3')
+            except (OSError, subprocess.CalledProcessError) as error:
+                self.skipTest('no newer Debian: %s' % error)
+            paths = glob.glob(os.path.join(folder, 'usr/bin/python3.[0-9]*[0-9]'))
+        if not paths:
+            self.skipTest('not --full, and $PYTHON_ROOTS is not set')
+        return paths
+
     def test_other_root(self):
         """Pythons of other systems, whose folders $PYTHON_ROOTS names: "ROOT/usr/bin/python3.14 ..."; each
-        runs in its own root, as in a container."""
-        paths = os.environ.get('PYTHON_ROOTS', '').split()
-        if not paths:
-            self.skipTest('$PYTHON_ROOTS is not set')
-        for path in paths:
-            with self.subTest(python=path):
+        runs in its own root, as in a container, and with the compiler that CPython has where it has."""
+        for path, jit in itertools.product(self.other_roots(), '01'):
+            with self.subTest(python=path, jit=jit):
+                if os.path.exists(self.truth):
+                    os.unlink(self.truth)
                 root, inside = re.match(r'(.*?)(/usr/bin/.*)', path).groups()
                 folder = tempfile.mkdtemp(dir=os.path.join(root, 'tmp'))
                 self.addCleanup(shutil.rmtree, folder)
@@ -307,7 +344,7 @@ class Stacks(unittest.TestCase):
                 there = '/' + os.path.relpath(folder, root)
                 workload = there + '/' + os.path.basename(WORKLOAD)
                 done = run('record', '-o', self.data, '-F', '499', '--', 'chroot', root, inside,
-                           workload, there + '/truth', SECONDS)
+                           workload, there + '/truth', SECONDS, env={**os.environ, 'PYTHON_JIT': jit})
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.judge(Capture(self.data).settled(), path, workload=workload)
 
@@ -329,11 +366,31 @@ class Stacks(unittest.TestCase):
                 spent = float(re.search(r'([\d.]+) s \([\d.]+%', done.stderr)[1])
                 self.assertLess(spent / len(samples), 0.002)
 
-    def test_beside_pystack(self):
-        """A process that goes round in its innermost frame, then stands still: pystack's view and ours."""
+    def peers(self):
+        """{name: function of a process id that gives its frames, innermost first}"""
         pystack = os.environ.get('PYSTACK') or shutil.which('pystack')
-        if not pystack:
-            self.skipTest('no pystack (PyPI; set $PYSTACK)')
+        spy = os.environ.get('PY_SPY') or shutil.which('py-spy')
+        if full.is_full() and not (pystack and spy):
+            folder = full.venv('python-peers', 'pystack', 'py-spy')
+            pystack, spy = (os.path.join(folder, 'bin', name) for name in ('pystack', 'py-spy'))
+        if not pystack and not spy:
+            self.skipTest('no pystack or py-spy (PyPI; --full, or set $PYSTACK, $PY_SPY)')
+
+        def by_pystack(pid):
+            text = subprocess.run([pystack, 'remote', str(pid)], capture_output=True, text=True).stdout
+            return [(n, f, int(l)) for f, l, n in
+                    re.findall(r'File "(.*)", line (\d+), in (\S+)', text)][::-1]
+
+        def by_spy(pid):
+            text = subprocess.run([spy, 'dump', '--json', '--nonblocking', '-p', str(pid)],
+                                  capture_output=True, text=True).stdout
+            return [(f['name'].split('.')[-1], f['filename'], f['line'])
+                    for f in json.loads(text)[0]['frames']]
+        return ({'pystack': by_pystack} if pystack else {}) | ({'py-spy': by_spy} if spy else {})
+
+    def test_beside_peers(self):
+        """A process that goes round in its innermost frame, then stands still: others' view and ours."""
+        peers = self.peers()
         code = ('def leaf():\n print("there", flush=True)\n while True: pass\n'
                 'def rec(d, f):\n return f() if d == 0 else rec(d - 1, f)\n'
                 'def gen():\n yield rec(5, leaf)\n'
@@ -347,18 +404,16 @@ class Stacks(unittest.TestCase):
                     target.stdout.readline()
                     run('record', '-o', self.data, '-p', str(target.pid), '--duration', '1')
                     os.kill(target.pid, signal.SIGSTOP)
-                    theirs = subprocess.run([pystack, 'remote', str(target.pid)],
-                                            capture_output=True, text=True).stdout
+                    theirs = {name: look(target.pid) for name, look in peers.items()}
                     target.kill()
-                frames = [(n, f, int(l)) for f, l, n in
-                          re.findall(r'File "(.*)", line (\d+), in (\S+)', theirs)][::-1]
-                self.assertEqual(len(frames), 11, theirs)
                 samples = Capture(self.data).samples
                 self.assertTrue(samples)
-                for _, _, _, stack in samples:
-                    ours = [(f[1].split('.')[-1], f[2], f[3]) for f in stack if f[0] == 'py']
-                    self.assertEqual(ours[1:], frames[1:])
-                    self.assertEqual(ours[0][:2], frames[0][:2])
+                for name, frames in theirs.items():
+                    self.assertEqual(len(frames), 11, (name, frames))
+                    for _, _, _, stack in samples:
+                        ours = [(f[1].split('.')[-1], f[2], f[3]) for f in stack if f[0] == 'py']
+                        self.assertEqual(ours[1:], frames[1:], name)
+                        self.assertEqual(ours[0][:2], frames[0][:2], name)
 
     def python_frames(self, frames, folder):
         return [(f[1], f[3]) for f in frames if f[0] == 'py' and f[2].startswith(folder)]
@@ -411,13 +466,24 @@ class Stacks(unittest.TestCase):
         self.assertGreater(ours, 0.9 * idle, code)
 
     def test_torch(self):
-        script = os.path.join(SOURCE_DIR, 'test/workload/torch_train.py')
+        """Debian's"""
         if subprocess.run(['/usr/bin/python3', '-c', 'import torch'], stderr=subprocess.DEVNULL
                           ).returncode:
             self.skipTest('no PyTorch (package python3-torch)')
-        with subprocess.Popen(['/usr/bin/python3', script, '240'], stdout=subprocess.PIPE) as target:
-            target.stdout.readline()
-            done = run('record', '-o', self.data, '-F', '199', '-p', str(target.pid), '--duration', '5')
+        self.check_torch('/usr/bin/python3')
+
+    def test_torch_wheel(self):
+        """PyPI's: 5 GB"""
+        python = os.environ.get('TORCH_PYTHON')
+        if not python and not full.is_full():
+            self.skipTest('not --full, and $TORCH_PYTHON is not set')
+        self.check_torch(python or os.path.join(full.venv('torch', 'torch'), 'bin/python'))
+
+    def check_torch(self, python):
+        script = os.path.join(SOURCE_DIR, 'test/workload/torch_train.py')
+        with subprocess.Popen([python, script, '240'], stdout=subprocess.PIPE) as target:
+            self.assertEqual(target.stdout.readline(), b'under way\n')
+            done = run('record', '-o', self.data, '-F', '499', '-p', str(target.pid), '--duration', '5')
             target.kill()
         self.assertEqual(done.returncode, 0, done.stderr)
         samples = Capture(self.data).samples
@@ -431,8 +497,8 @@ class Stacks(unittest.TestCase):
             for name, number in ours:
                 if name == 'step':
                     seen[lines[number - 1]] += 1
-        print('torch: %d of %d rooted with Python merged, lines of step(): %s' %
-              (rooted, len(samples), dict(seen)), flush=True)
+        print('torch of %s: %d of %d rooted with Python merged, lines of step(): %s' %
+              (python, rooted, len(samples), dict(seen)), flush=True)
         self.assertGreater(len(samples), 100)
         self.assertGreaterEqual(rooted, 0.99 * len(samples))
         self.assertGreater(sum(seen.values()), 0.9 * len(samples))

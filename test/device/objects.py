@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), '..'))
+from full import is_full, venv
+
 ACCEL_PROF = os.environ["ACCEL_PROF"]
 FIXTURES = os.environ["FIXTURES"]
 
@@ -44,19 +47,6 @@ def fixtures(pattern):
     return found
 
 
-def venv(name, *packages):
-    """The folder of a virtual environment with these packages of PyPI, which is kept between runs."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(cache, "accel-prof-test", name)
-    mark = os.path.join(folder, "complete")
-    if not os.path.exists(mark):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([os.path.join(folder, "bin/pip"), "install", "-q", *packages], check=True)
-        with open(mark, "w", encoding="utf-8"):
-            pass
-    return folder
-
-
 def triton_cubins(folder):
     """Those of triton_cubins.py, made into @folder."""
     python = os.path.join(venv("triton", "triton", "numpy"), "bin/python")
@@ -64,11 +54,6 @@ def triton_cubins(folder):
     subprocess.run([python, script, folder], check=True,
                    env={**os.environ, "TRITON_CACHE_DIR": os.path.join(folder, "cache")})
     return sorted(glob.glob(os.path.join(folder, "*.cubin")))
-
-
-def is_full():
-    """Also what takes long, or large packages."""
-    return bool(os.environ.get("ACCEL_PROF_TEST_FULL"))
 
 
 def instructions(objects):
