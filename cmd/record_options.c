@@ -16,6 +16,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_NO_CHILDREN,
 	OPT_INSTRUCTIONS,
+	OPT_INJECT,
 	OPT_NO_INJECT,
 	OPT_CALL_GRAPH,
 	OPT_MAX_STACK,
@@ -61,6 +62,7 @@ static const struct argp_option options[] = {
 	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
 	{ "instructions", OPT_INSTRUCTIONS, NULL, 0,
 	  "Sample instructions of NVIDIA GPUs, and why they stall", 0 },
+	{ "inject", OPT_INJECT, NULL, 0, "Put a library of ours into the processes of -p", 0 },
 	{ "no-inject", OPT_NO_INJECT, NULL, 0, "Let no library of ours into the command", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0, "Leave out what the processes start", 0 },
 	{ "no-inherit", 'i', NULL, OPTION_ALIAS, NULL, 0 },
@@ -227,6 +229,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_INSTRUCTIONS:
 		s->instructions = true;
+		return 0;
+	case OPT_INJECT:
+		s->inject = true;
 		return 0;
 	case OPT_NO_INJECT:
 		s->no_inject = true;

@@ -66,9 +66,11 @@ struct accel_event {
 };
 
 /* How a runtime lets a library of ours into a process that it starts in: by a variable of the
- * environment that holds the library's path. */
+ * environment that holds the library's path. And into one that runs, where it maps @runtime: what is
+ * to be called then is @function. */
 struct accel_door {
 	const char *variable, *library;
+	const char *runtime, *function; /* as probe_site's library */
 };
 
 struct accel_ops {

@@ -16,14 +16,19 @@ unsigned int site_value_count(const struct probe_site *site)
 	return count;
 }
 
-bool site_in_library(const struct probe_site *site, const char *path)
+bool library_has_name(const char *library, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	size_t length = strlen(site->library);
+	size_t length = strlen(library);
 
-	return strncmp(name, site->library, length) == 0 &&
+	return strncmp(name, library, length) == 0 &&
 	       (name[length] == '.' || name[length] == '-') && strstr(name + length, ".so");
+}
+
+bool site_in_library(const struct probe_site *site, const char *path)
+{
+	return library_has_name(site->library, path);
 }
 
 bool site_place_serves(const struct probe_site *site, const struct probe_place *place)

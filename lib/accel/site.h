@@ -94,6 +94,8 @@ struct probe_site {
 unsigned int site_value_count(const struct probe_site *site);
 /* Is a file with this path or base name one of @site's library? */
 bool site_in_library(const struct probe_site *site, const char *path);
+/* The same for the name of a library. */
+bool library_has_name(const char *library, const char *path);
 
 /* Registers by the number that instructions use: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, ... */
 #define PLACE_REGISTERS 16

@@ -2,7 +2,10 @@
 /* The accelerators of a session: their runtimes, and the probes that feed them. */
 #include "collect/session_internal.h"
 
+#include "collect/insert.h"
 #include "collect/library.h"
+#include "proc/maps.h"
+#include "proc/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +89,65 @@ int launch_environment(struct session *s)
 			rc = add_variable(s, door->variable, path);
 	}
 	return rc ? rc : vec_push(&s->environment, NULL);
+}
+
+/* Whether @pid maps the library of @door's runtime, and ours already. */
+static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtime, bool *has_ours)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct proc_mapping m;
+	size_t size;
+	int rc = proc_read(pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size);
+
+	if (rc < 0)
+		return rc;
+	struct lines lines = lines_of(span_of(text, size), "maps");
+	while (proc_maps_next(&lines, &m, NULL) > 0) {
+		CLEANUP_FREE char *path = strndup((const char *)m.path.data, m.path.size);
+		if (!path)
+			return -ENOMEM;
+		*has_runtime |= library_has_name(door->runtime, path);
+		*has_ours |= strstr(path, door->library) != NULL;
+	}
+	return 0;
+}
+
+/* 1: it has it now; 0: there is nothing in it that we have a library for. */
+static int insert_in(uint32_t pid, const struct accel_door *door, struct err *err)
+{
+	CLEANUP_FREE char *path = library_own(door->library);
+	bool has_runtime = false, has_ours = false;
+	int rc = look_at(pid, door, &has_runtime, &has_ours);
+
+	if (rc < 0 || !has_runtime || has_ours)
+		return rc < 0 ? err_set(err, rc, "cannot look at process %u", pid) : has_ours;
+	if (!path)
+		return err_set(err, -ENOENT, "'%s' is not installed beside this program",
+			       door->library);
+	/* Its thread may be where it cannot be interrupted so: another moment is another chance. */
+	for (int attempt = 0; attempt < 3; attempt++) {
+		rc = insert_library(pid, path, door->function, err);
+		if (rc != -EAGAIN)
+			break;
+	}
+	return rc < 0 ? rc : 1;
+}
+
+int launch_insert(struct session *s, struct err *err)
+{
+	const struct accel_door *door;
+	int count = 0;
+
+	if (!s->opt.inject)
+		return 0;
+	for (size_t i = 0; i < s->opt.pid_count; i++)
+		for (size_t k = 0; (door = accel_door(k)); k++) {
+			int rc = insert_in(s->opt.pids[i], door, err);
+			if (rc < 0)
+				return rc;
+			count += rc;
+		}
+	return count ? 0 : err_set(err, -ENOTSUP, "no process to inject a library into uses CUDA");
 }
 
 static int attach_installed(struct session *s, const char *soname)

@@ -186,7 +186,7 @@ int session_start(struct session *s, bool *ret_command_failed, struct err *err)
 	/* Before the first sample: none has to wait for its tables. */
 	if (s->unwinder && (rc = unwinder_publish(s->unwinder, session_now())) < 0)
 		return err_set(err, rc, "no memory for unwind tables");
-	if ((rc = engine_start(s, err)) < 0)
+	if ((rc = engine_start(s, err)) < 0 || (rc = launch_insert(s, err)) < 0)
 		return rc;
 	if (windows_start(&s->windows, session_now(), !s->opt.waits_for_enable) < 0)
 		return err_set(err, -ENOMEM, "no memory for windows");

@@ -67,6 +67,7 @@ struct session_options {
 	size_t cpu_count;
 	bool no_children;
 	bool instructions; /* sample those of accelerators, where that costs something */
+	bool inject;       /* put libraries of ours into the processes */
 	bool no_inject;    /* leave libraries of ours out of the command */
 	int64_t rank;      /* of a distributed job, for the processes; -1: none */
 

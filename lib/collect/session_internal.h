@@ -104,6 +104,8 @@ int launch_open(struct session *s, struct err *err);
 int launch_start(struct session *s, struct err *err);
 /* What the command gets: our own variables, and those that let libraries of ours in. */
 int launch_environment(struct session *s);
+/* Libraries of ours into the processes that run, where that is asked for. */
+int launch_insert(struct session *s, struct err *err);
 int launch_object(struct session *s, const struct object *object);
 int launch_take(struct session *s, const struct event_header *event);
 int launch_gone(struct session *s, uint32_t pid, uint64_t time_ns);

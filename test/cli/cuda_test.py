@@ -40,6 +40,30 @@ class Mocks(unittest.TestCase):
         """The same with nothing in the program."""
         return self.record(*command, options=['--no-inject'], **environment)
 
+    WORK = 1000  # ns that the mock's device needs for anything
+
+    def work(self, capture):
+        """Of the device: {name: how often}, each as long as it takes."""
+        count = Counter()
+        for record in capture.records['DISPATCH'] + capture.records['COPY']:
+            self.assertEqual(record.ns('end') - record.ns('start'), self.WORK)
+            count[record.get('name') or capture.kernels[record.number('kernel')]] += 1
+        return count
+
+    def check_driver(self, capture):
+        launches = {r.number('correlation'): r for r in capture.records['LAUNCH']}
+        self.assertEqual(Counter(r['kind'] for r in launches.values()),
+                         {'kernel': 2 * COUNT, 'copy': COUNT // 5, 'fill': COUNT // 10,
+                          'graph': COUNT // 10})
+        self.assertEqual(self.work(capture), {
+            'red_kernel': COUNT, '_Z11blue_kernelPf': COUNT, 'Memcpy HtoD': COUNT // 10,
+            'Memcpy DtoH': COUNT // 10, 'Memset': COUNT // 10, 'node_one': COUNT // 10,
+            'node_two': COUNT // 10})
+        for record in capture.records['DISPATCH'] + capture.records['COPY']:
+            launch = launches[record.number('correlation')]
+            self.assertLessEqual(launch.ns('time'), record.ns('start'))
+        self.assertEqual(capture.lost(), [])
+
     def callers(self, capture, skip=()):
         """Kernel launches by the workload's own function that made them."""
         table = [f for f in functions(WORKLOAD) if f[2] not in skip]
@@ -51,7 +75,7 @@ class Mocks(unittest.TestCase):
                   launch['block']] += 1
         return count
 
-    def attached(self, how, pause=0, **environment):
+    def attached(self, how, *options, pause=0, **environment):
         """The capture of a program whose functions were known before the recording."""
         if os.path.exists(self.data):
             os.unlink(self.data)
@@ -59,7 +83,8 @@ class Mocks(unittest.TestCase):
                               env={**self.environment, **environment}, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as target:
             self.assertEqual(target.stdout.readline(), 'ready\n')
-            with subprocess.Popen([PROGRAM, 'record', '-q', '-o', self.data, '-p', str(target.pid)],
+            with subprocess.Popen([PROGRAM, 'record', '-q', *options, '-o', self.data, '-p',
+                                   str(target.pid)],
                                   stdin=subprocess.DEVNULL) as recorder:
                 # The file takes its name when the recording has started.
                 while not os.path.exists(self.data) and recorder.poll() is None:
@@ -147,30 +172,6 @@ class Outside(Mocks):
 class Inside(Mocks):
     """With our library in it: launches by its calls, and the device's times by CUPTI's records."""
 
-    WORK = 1000  # ns that the mock's device needs for anything
-
-    def work(self, capture):
-        """Of the device: {name: how often}, each as long as it takes."""
-        count = Counter()
-        for record in capture.records['DISPATCH'] + capture.records['COPY']:
-            self.assertEqual(record.ns('end') - record.ns('start'), self.WORK)
-            count[record.get('name') or capture.kernels[record.number('kernel')]] += 1
-        return count
-
-    def check_driver(self, capture):
-        launches = {r.number('correlation'): r for r in capture.records['LAUNCH']}
-        self.assertEqual(Counter(r['kind'] for r in launches.values()),
-                         {'kernel': 2 * COUNT, 'copy': COUNT // 5, 'fill': COUNT // 10,
-                          'graph': COUNT // 10})
-        self.assertEqual(self.work(capture), {
-            'red_kernel': COUNT, '_Z11blue_kernelPf': COUNT, 'Memcpy HtoD': COUNT // 10,
-            'Memcpy DtoH': COUNT // 10, 'Memset': COUNT // 10, 'node_one': COUNT // 10,
-            'node_two': COUNT // 10})
-        for record in capture.records['DISPATCH'] + capture.records['COPY']:
-            launch = launches[record.number('correlation')]
-            self.assertLessEqual(launch.ns('time'), record.ns('start'))
-        self.assertEqual(capture.lost(), [])
-
     def test_times(self):
         _, capture = self.record('driver', str(COUNT), CUBIN)
         self.check_driver(capture)
@@ -224,6 +225,21 @@ class Inside(Mocks):
             # It looks ten times a second.
             capture = self.attached('driver', pause=2, CUDA_INJECTION64_PATH=os.path.realpath(library))
             self.check_driver(capture)
+
+
+class Injected(Mocks):
+    """Put into a program that runs."""
+
+    def test_injected(self):
+        capture = self.attached('driver', '--inject', pause=2)
+        self.check_driver(capture)
+
+    def test_no_cuda(self):
+        with subprocess.Popen(['sleep', '60']) as target:
+            done = run('record', '--inject', '-o', self.data, '-p', str(target.pid))
+            target.kill()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('uses CUDA', done.stderr)
 
 
 TILE = os.path.join(SOURCE_DIR, 'test/device/fixture/tile-sm_90.cubin')

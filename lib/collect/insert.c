@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/insert.h"
+
+#include "accel/site.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "elf/symtab.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+/* Until the thread has stopped, and until a call has returned: loading reads files. */
+#define STOP_MS 2000
+#define CALL_MS 5000
+/* What the ABI lets a function use below its stack pointer. */
+#define RED_ZONE   128
+#define TEXT_BYTES 512 /* for the strings of one call */
+/* XSAVE areas: AMX alone takes 8 KiB. */
+#define XSTATE_BYTES (32u << 10)
+
+struct victim {
+	pid_t pid;
+	struct user_regs_struct saved;
+	unsigned char xstate[XSTATE_BYTES];
+	size_t xstate_size;
+	uint64_t text; /* room for strings on its stack */
+	uint64_t memfd_create, dlopen, dlsym;
+};
+
+static void pause_ms(long ms)
+{
+	const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+/* The status of its next stop; -ETIMEDOUT. */
+static int wait_stop(pid_t pid, int ms, int *status)
+{
+	for (int waited = 0; waited < ms; waited++) {
+		pid_t got = waitpid(pid, status, WNOHANG | __WALL);
+		if (got < 0)
+			return -errno;
+		if (got == pid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		pause_ms(1);
+	}
+	return -ETIMEDOUT;
+}
+
+static int save(struct victim *v)
+{
+	struct iovec state = { v->xstate, sizeof(v->xstate) };
+
+	if (ptrace(PTRACE_GETREGS, v->pid, NULL, &v->saved) < 0 ||
+	    ptrace(PTRACE_GETREGSET, v->pid, 0x202 /* NT_X86_XSTATE */, &state) < 0)
+		return -errno;
+	v->xstate_size = state.iov_len;
+	v->text = (v->saved.rsp - RED_ZONE - TEXT_BYTES) & ~(uint64_t)63;
+	return 0;
+}
+
+static int restore(struct victim *v)
+{
+	struct iovec state = { v->xstate, v->xstate_size };
+
+	if (ptrace(PTRACE_SETREGSET, v->pid, 0x202, &state) < 0 ||
+	    ptrace(PTRACE_SETREGS, v->pid, NULL, &v->saved) < 0)
+		return -errno;
+	return 0;
+}
+
+static int write_memory(pid_t pid, uint64_t address, const void *data, size_t size)
+{
+	struct iovec local = { (void *)(uintptr_t)data, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t done = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+
+	return done == (ssize_t)size ? 0 : done < 0 ? -errno : -EFAULT;
+}
+
+/* It has returned to address 0, where nothing is. Its own signals are passed on meanwhile. */
+static int run_to_return(struct victim *v, uint64_t *ret)
+{
+	struct user_regs_struct regs;
+	int signal = 0, status, rc;
+
+	for (;;) {
+		if (ptrace(PTRACE_CONT, v->pid, NULL, (void *)(intptr_t)signal) < 0)
+			return -errno;
+		rc = wait_stop(v->pid, CALL_MS, &status);
+		if (rc < 0)
+			return rc;
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+		if (signal != SIGSEGV)
+			continue;
+		if (ptrace(PTRACE_GETREGS, v->pid, NULL, &regs) < 0)
+			return -errno;
+		if (regs.rip != 0)
+			return -EFAULT; /* in the function itself */
+		*ret = regs.rax;
+		return 0;
+	}
+}
+
+static int call(struct victim *v, uint64_t function, const uint64_t argument[2], uint64_t *ret)
+{
+	struct user_regs_struct regs = v->saved;
+	const uint64_t nowhere = 0;
+	int status, rc;
+
+	/* At a function's first instruction the stack is 8 off a multiple of 16. */
+	regs.rsp = ((v->text - 64) & ~(uint64_t)15) - 8;
+	regs.rip = function;
+	regs.rdi = argument[0];
+	regs.rsi = argument[1];
+	regs.rax = 0;
+	regs.orig_rax = UINT64_MAX; /* no system call to begin again */
+	regs.eflags &= ~(uint64_t)0x400;
+	rc = write_memory(v->pid, regs.rsp, &nowhere, sizeof(nowhere));
+	if (rc < 0)
+		return rc;
+	if (ptrace(PTRACE_SETREGS, v->pid, NULL, &regs) < 0)
+		return -errno;
+	rc = run_to_return(v, ret);
+	if (rc != -ETIMEDOUT)
+		return rc;
+	/* It waits for a lock that this very thread holds: back to where it was. */
+	if (ptrace(PTRACE_INTERRUPT, v->pid, NULL, NULL) < 0 ||
+	    wait_stop(v->pid, STOP_MS, &status) < 0)
+		return -ETIMEDOUT;
+	return -EAGAIN;
+}
+
+static int call_text(struct victim *v, uint64_t function, uint64_t before, const char *text,
+		     uint64_t after, uint64_t *ret)
+{
+	size_t size = strlen(text) + 1;
+	int rc = size > TEXT_BYTES ? -EINVAL : write_memory(v->pid, v->text, text, size);
+
+	if (rc < 0)
+		return rc;
+	if (before)
+		return call(v, function, (uint64_t[]){ before, v->text }, ret);
+	return call(v, function, (uint64_t[]){ v->text, after }, ret);
+}
+
+/* Its C library: a descriptor, and where the file's first byte is in memory. */
+static int find_libc(pid_t pid, uint64_t *ret_start, struct err *err)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct proc_mapping m;
+	char path[96];
+	size_t size;
+	int rc = proc_read((uint32_t)pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size);
+
+	if (rc < 0)
+		return err_set(err, rc, "cannot read the mappings of process %d", pid);
+	struct lines lines = lines_of(span_of(text, size), "maps");
+	while (proc_maps_next(&lines, &m, NULL) > 0) {
+		CLEANUP_FREE char *file = strndup((const char *)m.path.data, m.path.size);
+		if (!file || m.offset != 0 || !library_has_name("libc", file))
+			continue;
+		*ret_start = m.start;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 m.start, m.end);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? err_set(err, -errno, "cannot open '%s'", path) : fd;
+	}
+	return err_set(err, -ENOTSUP, "process %d has no glibc", pid);
+}
+
+static int find_functions(struct victim *v, struct err *err)
+{
+	CLEANUP(elf_symtab_free) struct elf_symtab *symbols = NULL;
+	CLEANUP(elf_close) struct elf_file *elf = NULL;
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} wanted[] = {
+		{ "memfd_create", &v->memfd_create },
+		{ "dlopen", &v->dlopen },
+		{ "dlsym", &v->dlsym },
+	};
+	struct elf_symbol symbol;
+	uint64_t start = 0;
+	CLEANUP_CLOSE int fd = find_libc(v->pid, &start, err);
+
+	if (fd < 0)
+		return fd;
+	int rc = elf_open_fd(&elf, fd, "libc.so.6", 0, err);
+	if (rc == 0)
+		rc = elf_symtab_new(&symbols, elf, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(wanted); i++) {
+		if (elf_symtab_find(symbols, wanted[i].name, &symbol) < 0)
+			return err_set(err, -ENOTSUP, "process %d has a glibc older than 2.34",
+				       v->pid);
+		/* glibc begins at address 0 of its file. */
+		*wanted[i].to = start + symbol.value;
+	}
+	return rc;
+}
+
+/* The library as a file that only the process has; its number there. */
+static int make_file(struct victim *v, const char *bytes, size_t size, uint64_t *ret)
+{
+	char path[64];
+	int rc;
+
+	/* Shown in its maps as "/memfd:/libaccel-prof-cuda.so": what it is called stays the last
+	 * part of the path. */
+	rc = call_text(v, v->memfd_create, 0, "/libaccel-prof-cuda.so", 0, ret);
+	if (rc < 0 || (int32_t)*ret < 0)
+		return rc < 0 ? rc : -EIO;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", v->pid, (int32_t)*ret);
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return io_write_all(fd, bytes, size);
+}
+
+static int load(struct victim *v, const char *bytes, size_t size, const char *function)
+{
+	uint64_t number, library, address, result;
+	char path[64];
+	int rc = make_file(v, bytes, size, &number);
+
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)number);
+	rc = call_text(v, v->dlopen, 0, path, RTLD_NOW, &library);
+	if (rc < 0 || !library)
+		return rc < 0 ? rc : -ELIBACC;
+	rc = call_text(v, v->dlsym, library, function, 0, &address);
+	if (rc < 0 || !address)
+		return rc < 0 ? rc : -ELIBACC;
+	rc = call(v, address, (uint64_t[]){ 0, 0 }, &result);
+	return rc < 0 ? rc : (int32_t)result ? 0 : -EIO;
+}
+
+static int run_in(struct victim *v, const char *bytes, size_t size, const char *function,
+		  struct err *err)
+{
+	int rc = save(v);
+
+	if (rc < 0)
+		return err_set(err, rc, "cannot see the registers of %d", v->pid);
+	rc = load(v, bytes, size, function);
+	if (restore(v) < 0 && rc == 0)
+		rc = -EIO;
+	return rc < 0 ? err_set(err, rc, "cannot load a library in process %d", v->pid) : 0;
+}
+
+int insert_library(uint32_t pid, const char *path, const char *function, struct err *err)
+{
+	CLEANUP_FREE struct victim *v = calloc(1, sizeof(*v));
+	CLEANUP_FREE char *bytes = NULL;
+	size_t size;
+	int status, rc;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "no memory");
+	rc = io_read_file(path, INSERT_LIBRARY_MAX, &bytes, &size);
+	if (rc < 0)
+		return err_set(err, rc, "cannot read '%s'", path);
+	v->pid = (pid_t)pid;
+	rc = find_functions(v, err);
+	if (rc < 0)
+		return rc;
+	if (ptrace(PTRACE_SEIZE, v->pid, NULL, NULL) < 0)
+		return err_set(err, -errno, "cannot attach to process %d", v->pid);
+	if (ptrace(PTRACE_INTERRUPT, v->pid, NULL, NULL) < 0 ||
+	    wait_stop(v->pid, STOP_MS, &status) < 0)
+		rc = err_set(err, -ETIMEDOUT, "process %d does not stop", v->pid);
+	else
+		rc = run_in(v, bytes, size, function, err);
+	ptrace(PTRACE_DETACH, v->pid, NULL, NULL);
+	return rc;
+}
+
+#else
+
+int insert_library(uint32_t pid, const char *path, const char *function, struct err *err)
+{
+	(void)pid, (void)path, (void)function;
+	return err_set(err, -ENOTSUP, "libraries can be put into processes on x86-64 only");
+}
+
+#endif
