@@ -339,14 +339,6 @@ class Formats(unittest.TestCase):
         kinds = {m['key']: (m['type'], m['total']) for m in meta['metrics']}
         self.assertEqual(kinds['time (ns)'], ('inclusive', 180000))
 
-    def test_llnl_hatchet_reads_it(self):
-        try:
-            import hatchet
-        except ImportError:
-            self.skipTest('needs llnl-hatchet')
-        frame = hatchet.GraphFrame.from_literal(strict_json(self.export('hatchet'))[:1])
-        self.assertEqual(frame.dataframe['time (ns)'].sum(), 180000)
-
     def test_folded(self):
         text = self.export('folded', '--metric', 'device-time').decode()
         self.assertEqual(sum(folded(text).values()), 180000)
