@@ -313,10 +313,11 @@ static int check_gates(const struct diff_options *opt, int *ret_status, struct e
 
 int cmd_diff(int argc, char **argv)
 {
+	static const struct argp_child children[] = { FILTER_OPTIONS, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.children = filter_options,
+		.children = children,
 		.args_doc = "BASE NEW",
 		.doc = "Show what changed between two captures, and whether it is more than noise.",
 	};

@@ -6,6 +6,7 @@
 #include "capture/field.h"
 #include "capture/reader.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
@@ -294,40 +295,16 @@ static int dump_all(struct capture_reader *reader)
 	return status;
 }
 
-struct dump_options {
-	const char *path;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct dump_options *opt = state->input;
-
-	switch (key) {
-	case 'i':
-	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "more than one file");
-		opt->path = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int cmd_dump(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
-		{ 0 },
-	};
+	static const struct argp_child children[] = { { .argp = &input_options }, { 0 } };
 	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
+		.children = children, /* without a parser, the first has our input */
 		.args_doc = "[FILE]",
 		.doc = "Show the records of a capture, or of a trace that can be imported, as text, "
 		       "one a line.",
 	};
-	struct dump_options opt = { .path = NULL };
+	struct file_options opt = { .path = NULL };
 	struct input *in = NULL;
 	struct err err;
 

@@ -6,6 +6,7 @@
 #include "analyze/summary.h"
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -20,7 +21,8 @@
 #include <unistd.h>
 
 struct command_options {
-	const char *path, *output, *metric;
+	struct file_options files;
+	const char *metric;
 	const struct exporter *exporter;
 	struct analysis_profile_options profile;
 };
@@ -29,12 +31,9 @@ enum {
 	KEY_FORMAT = 256,
 	KEY_METRIC,
 	KEY_FOLD,
-	KEY_LEAF,
 };
 
 static const struct argp_option options[] = {
-	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
-	{ "output", 'o', "FILE", 0, "Write FILE instead of standard output", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "'folded', 'pprof', 'speedscope', 'chrome', 'hatchet', 'perf-script', 'csv' or 'json'",
 	  0 },
@@ -44,10 +43,6 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "fold", KEY_FOLD, NULL, 0,
 	  "One frame for a run of framework frames, and for layers that differ by their number",
-	  0 },
-	{ "leaf", KEY_LEAF, "WHAT[,WHAT]", 0,
-	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
-	  "stall; or its text and place apart: insn, offset",
 	  0 },
 	{ 0 },
 };
@@ -64,24 +59,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct command_options *opt = state->input;
 	char formats[256];
-	struct err err;
 
 	list_formats(formats, sizeof(formats));
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &opt->profile.filter;
-		return 0;
-	case 'o':
-		opt->output = arg;
+		state->child_inputs[1] = &opt->files;
+		state->child_inputs[2] = opt->profile.leaf;
 		return 0;
 	case KEY_METRIC:
 		opt->metric = arg;
-		return 0;
-	case 'i':
-	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "more than one file");
-		opt->path = arg;
 		return 0;
 	case KEY_FORMAT:
 		opt->exporter = exporter_find(arg);
@@ -90,10 +77,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FOLD:
 		opt->profile.full = false;
-		return 0;
-	case KEY_LEAF:
-		if (analysis_leaf_parse(arg, opt->profile.leaf, &err) < 0)
-			argp_error(state, "%s", err.text);
 		return 0;
 	case ARGP_KEY_END:
 		if (!opt->exporter)
@@ -192,10 +175,10 @@ static int write_description(const struct profile *p, const struct command_optio
 {
 	CLEANUP(output_file_release) struct output_file out = { 0 };
 	CLEANUP_FREE char *path = NULL;
-	if (!opt->exporter->describe || !opt->output || !strcmp(opt->output, "-"))
+	if (!opt->exporter->describe || file_options_to_stdout(&opt->files))
 		return 0;
-	if (asprintf(&path, "%s.meta.json", opt->output) < 0)
-		return err_set(err, -ENOMEM, "cannot describe '%s'", opt->output);
+	if (asprintf(&path, "%s.meta.json", opt->files.output) < 0)
+		return err_set(err, -ENOMEM, "cannot describe '%s'", opt->files.output);
 	int rc = output_file_open(&out, path, err);
 	if (rc == 0)
 		rc = opt->exporter->describe(out.stream, p, facts, err);
@@ -235,7 +218,7 @@ static int export(struct analysis *a, const struct command_options *opt, const c
 	if (rc == 0 && p)
 		rc = check_metric(p, opt->metric, err);
 	if (rc == 0)
-		rc = output_file_open(&out, opt->output, err);
+		rc = output_file_open(&out, opt->files.output, err);
 	if (rc < 0)
 		return rc;
 	rc = p ? opt->exporter->write(out.stream, p, &more, err)
@@ -247,10 +230,16 @@ static int export(struct analysis *a, const struct command_options *opt, const c
 
 int cmd_export(int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		FILTER_OPTIONS,
+		{ .argp = &file_options },
+		{ .argp = &leaf_options },
+		{ 0 },
+	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.children = filter_options,
+		.children = children,
 		.args_doc = "[FILE]",
 		.doc = "Write a capture in the format of another tool.",
 	};
@@ -261,11 +250,10 @@ int cmd_export(int argc, char **argv)
 	struct err err;
 
 	options_parse(&argp, argc, argv, &opt);
-	if (opt.exporter->is_binary && (!opt.output || !strcmp(opt.output, "-")) &&
-	    isatty(STDOUT_FILENO))
+	if (opt.exporter->is_binary && file_options_to_stdout(&opt.files) && isatty(STDOUT_FILENO))
 		return tell_usage("%s is nothing for a terminal: add '-o FILE'.",
 				  opt.exporter->name);
-	int rc = input_open(&in, opt.path, &err);
+	int rc = input_open(&in, opt.files.path, &err);
 	if (rc == 0)
 		rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
 	if (rc == 0) {

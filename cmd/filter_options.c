@@ -81,9 +81,4 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = { .options = options, .parser = parse };
-
-const struct argp_child filter_options[] = {
-	{ .argp = &argp, .header = "Which part of the capture:", .group = 1 },
-	{ 0 },
-};
+const struct argp filter_options = { .options = options, .parser = parse };

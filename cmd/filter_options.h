@@ -7,7 +7,7 @@
  *		state->child_inputs[0] = &opt->filter;
  *		return 0;
  *	...
- *	.children = filter_options,
+ *	static const struct argp_child children[] = { FILTER_OPTIONS, { 0 } };
  */
 #pragma once
 
@@ -16,4 +16,10 @@
 #include <argp.h>
 
 /* Its input is a `struct analysis_filter`. */
-extern const struct argp_child filter_options[];
+extern const struct argp filter_options;
+
+/* As a child of an argp. */
+#define FILTER_OPTIONS                                                                      \
+	{                                                                                   \
+		.argp = &filter_options, .header = "Which part of the capture:", .group = 1 \
+	}

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -28,7 +29,8 @@ enum format {
 };
 
 struct flamegraph_options {
-	const char *path, *base, *output;
+	struct file_options files;
+	const char *base;
 	const char *metric, *title;
 	const char *root, *focus, *ignore, *hide;
 	struct analysis_profile_options profile;
@@ -51,12 +53,9 @@ enum {
 	KEY_INVERTED,
 	KEY_FULL,
 	KEY_NO_INLINE,
-	KEY_LEAF,
 };
 
 static const struct argp_option options[] = {
-	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
-	{ "output", 'o', "FILE", 0, "Write FILE instead of standard output", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "'svg' (usual), 'html' or 'folded' lines", 0 },
 	{ "metric", KEY_METRIC, "NAME", 0,
 	  "What the width means: wall, device-time, device-samples, launches, cpu-samples, ... In "
@@ -75,10 +74,6 @@ static const struct argp_option options[] = {
 	{ "ignore", KEY_IGNORE, "REGEX", 0, "Only paths that have none", 2 },
 	{ "hide", KEY_HIDE, "REGEX", 0, "Leave matching frames out of their paths", 2 },
 	{ "reverse", KEY_REVERSE, NULL, 0, "Merge paths from the leaf on", 2 },
-	{ "leaf", KEY_LEAF, "WHAT[,WHAT]", 0,
-	  "What to show below an accelerator kernel, in this order: function, source, instruction, "
-	  "stall; or its text and place apart: insn, offset",
-	  2 },
 	{ 0 },
 };
 
@@ -86,8 +81,6 @@ static const struct argp_option options[] = {
 static const char **text_option(struct flamegraph_options *opt, int key)
 {
 	switch (key) {
-	case 'o':
-		return &opt->output;
 	case KEY_DIFF:
 		return &opt->base;
 	case KEY_METRIC:
@@ -127,7 +120,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct flamegraph_options *opt = state->input;
 	const char **text = text_option(opt, key);
-	struct err err;
 
 	if (text) {
 		*text = arg;
@@ -136,12 +128,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &opt->profile.filter;
-		return 0;
-	case 'i':
-	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "more than one file");
-		opt->path = arg;
+		state->child_inputs[1] = &opt->files;
+		state->child_inputs[2] = opt->profile.leaf;
 		return 0;
 	case KEY_FORMAT:
 		if (parse_format(arg, &opt->format) < 0)
@@ -152,10 +140,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    opt->width_px > FLAME_WIDTH_MAX)
 			argp_error(state, "the width is a number of pixels from %d to %d",
 				   FLAME_WIDTH_MIN, FLAME_WIDTH_MAX);
-		return 0;
-	case KEY_LEAF:
-		if (analysis_leaf_parse(arg, opt->profile.leaf, &err) < 0)
-			argp_error(state, "%s", err.text);
 		return 0;
 	case KEY_REVERSE:
 		opt->reverse = true;
@@ -352,7 +336,7 @@ static int draw(struct source *s, const struct flamegraph_options *opt, struct e
 	if (rc >= 0 && opt->base)
 		rc = make_diff(s, opt, name, &picture, &note, err);
 	if (rc >= 0)
-		rc = output_file_open(&out, opt->output, err);
+		rc = output_file_open(&out, opt->files.output, err);
 	if (rc >= 0)
 		rc = opt->format == FORMAT_FOLDED
 			     ? folded_write(out.stream, s->profile, picture.metric, err)
@@ -362,26 +346,32 @@ static int draw(struct source *s, const struct flamegraph_options *opt, struct e
 
 int cmd_flamegraph(int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		FILTER_OPTIONS,
+		{ .argp = &file_options },
+		{ .argp = &leaf_options },
+		{ 0 },
+	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.children = filter_options,
+		.children = children,
 		.args_doc = "[FILE]",
 		.doc = "Draw where the time of accelerators and host code goes, as one SVG.",
 	};
-	struct flamegraph_options opt = { .path = NULL };
+	struct flamegraph_options opt = { .files = { .path = NULL } };
 	struct source s = { 0 };
 	struct err err;
 
 	options_parse(&argp, argc, argv, &opt);
-	bool to_stdout = !opt.output || !strcmp(opt.output, "-");
+	bool to_stdout = file_options_to_stdout(&opt.files);
 	if (to_stdout && opt.format != FORMAT_FOLDED && isatty(STDOUT_FILENO))
 		return tell_usage(
 			"a picture is nothing for a terminal: add '> out.svg' or '-o out.svg'.");
 	/* A picture folds by itself, since it can show everything at a click. */
 	opt.profile.full = opt.full || opt.format != FORMAT_FOLDED;
 
-	int rc = source_open(&s, opt.path, &opt, &err);
+	int rc = source_open(&s, opt.files.path, &opt, &err);
 	if (rc == 0)
 		rc = draw(&s, &opt, &err);
 	return source_close(&s, rc < 0 ? tell_error(&err) : CMD_OK);

@@ -5,6 +5,7 @@
 #include "analyze/analyze.h"
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/filter_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -17,7 +18,8 @@
 #include <unistd.h>
 
 struct heatmap_command {
-	const char *path, *output, *title;
+	struct file_options files;
+	const char *title;
 	const struct heat_metric *metric; /* NULL: the first that there is */
 	struct analysis_profile_options profile;
 	enum flame_format format;
@@ -32,8 +34,6 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
-	{ "output", 'o', "FILE", 0, "Write FILE instead of standard output", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "'svg' (usual), or 'html': a page where the time that is dragged over is shown as a flame "
 	  "graph",
@@ -53,18 +53,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &opt->profile.filter;
-		return 0;
-	case 'o':
-		opt->output = arg;
+		state->child_inputs[1] = &opt->files;
 		return 0;
 	case KEY_TITLE:
 		opt->title = arg;
-		return 0;
-	case 'i':
-	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "more than one file");
-		opt->path = arg;
 		return 0;
 	case KEY_FORMAT:
 		if (strcmp(arg, "svg") != 0 && strcmp(arg, "html") != 0)
@@ -134,7 +126,7 @@ static int draw(struct analysis *a, const struct input *in, const struct heatmap
 	};
 	int rc = make_heat(&h, a, opt, err);
 	if (rc >= 0)
-		rc = output_file_open(&out, opt->output, err);
+		rc = output_file_open(&out, opt->files.output, err);
 	if (rc >= 0)
 		rc = heatmap_write(out.stream, &h, &picture, err);
 	return rc < 0 ? rc : output_file_commit(&out, err);
@@ -142,25 +134,30 @@ static int draw(struct analysis *a, const struct input *in, const struct heatmap
 
 int cmd_heatmap(int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		FILTER_OPTIONS,
+		{ .argp = &file_options },
+		{ 0 },
+	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.children = filter_options,
+		.children = children,
 		.args_doc = "[FILE]",
 		.doc = "Draw when time was spent, one column for each second, as one SVG.",
 	};
-	struct heatmap_command opt = { .path = NULL };
+	struct heatmap_command opt = { .files = { .path = NULL } };
 	CLEANUP(analysis_free) struct analysis *a = NULL;
 	struct input *in = NULL;
 	struct err err;
 
 	options_parse(&argp, argc, argv, &opt);
-	bool to_stdout = !opt.output || !strcmp(opt.output, "-");
+	bool to_stdout = file_options_to_stdout(&opt.files);
 	if (to_stdout && isatty(STDOUT_FILENO))
 		return tell_usage(
 			"a picture is nothing for a terminal: add '> out.svg' or '-o out.svg'.");
 
-	int rc = input_open(&in, opt.path, &err);
+	int rc = input_open(&in, opt.files.path, &err);
 	if (rc == 0)
 		rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
 	if (rc == 0)

@@ -717,7 +717,7 @@ static int print_report(struct report_options *opt, struct analysis *a, struct e
 int cmd_report(int argc, char **argv)
 {
 	const struct argp_child children[] = {
-		filter_options[0],
+		FILTER_OPTIONS,
 		{ .argp = &tree_argp, .header = "For the tree:", .group = 2 },
 		{ 0 },
 	};
