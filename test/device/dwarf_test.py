@@ -4,11 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import objects
 
-SYMBOLIZER = objects.need("llvm-symbolizer-15", "llvm-symbolizer-14", "llvm-symbolizer")
+SYMBOLIZER = objects.need("llvm-symbolizer-19", "llvm-symbolizer-15", "llvm-symbolizer-14", "llvm-symbolizer")
 
 DWARFDUMP = shutil.which("llvm-dwarfdump-15") or shutil.which("llvm-dwarfdump-14")
 
@@ -76,6 +77,12 @@ class Dwarf(unittest.TestCase):
                     self.assertEqual((last["line"], last["column"]), at[1:3], hex(i["offset"]))
                     compared += 1
             self.assertGreater(compared, 50)
+
+    @unittest.skipUnless(SYMBOLIZER.endswith("-19"), "no llvm-19")
+    def test_new_amd(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in objects.amd_objects(folder):
+                self.assertGreater(self.compare(path, 50), 5)
 
     def test_pocl(self):
         self.compare(objects.fixture("pocl-debug.so"), 100)

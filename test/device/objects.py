@@ -56,6 +56,19 @@ def triton_cubins(folder):
     return sorted(glob.glob(os.path.join(folder, "*.cubin")))
 
 
+def amd_objects(folder):
+    """Kernels for processors that only newer compilers know, made into @folder; none where there is no compiler."""
+    made = []
+    for cpu in "gfx942", "gfx1100", "gfx1200":
+        path = os.path.join(folder, cpu + ".co")
+        if shutil.which("clang-19") and subprocess.run(
+                ["clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=" + cpu, "-x", "cl", "-nogpulib",
+                 "-g", "-O2", "-o", path, fixture("amd.cl")], stderr=subprocess.DEVNULL,
+                check=False).returncode == 0:
+            made.append(path)
+    return made
+
+
 def instructions(objects):
     for o in objects:
         for f in o["functions"]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instructions of AMD's and POCL's objects: llvm-objdump must see the same, at the same places."""
 import re
+import tempfile
 import unittest
 
 import objects
 
-OBJDUMP = objects.need("llvm-objdump-15", "llvm-objdump-14", "llvm-objdump")
+OBJDUMP = objects.need("llvm-objdump-19", "llvm-objdump-15", "llvm-objdump-14", "llvm-objdump")
 ROW = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*?)\s*(?:(?://|#).*)?$")
 AMD_ROW = re.compile(r"^\s+(\S.*?)\s*// ([0-9A-F]+):.*?((?:<.*>)?)$")
 TARGET = re.compile(r"<(.*?)(?:\+(0x[0-9a-f]+))?>")
@@ -18,6 +19,8 @@ def words(text):
 
 
 def disassemble(path, *options):
+    if OBJDUMP.endswith("-19"):
+        options += "--no-print-imm-hex",
     out = objects.run(OBJDUMP, "-d", "--no-show-raw-insn", *options, path, encoding="utf-8")
     rows = {}
     for line in out.split("\n"):
@@ -57,6 +60,12 @@ class Text(unittest.TestCase):
     def test_amd(self):
         self.assertGreater(self.compare(objects.fixture("amd-gfx90a.co")), 80)
         self.assertGreater(self.compare(objects.fixture("amd-gfx1030.co")), 80)
+
+    @unittest.skipUnless(OBJDUMP.endswith("-19"), "no llvm-19")
+    def test_new_amd(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in objects.amd_objects(folder):
+                self.assertGreater(self.compare(path), 50)
 
     def test_pocl(self):
         self.assertGreater(self.compare(objects.fixture("pocl-lines.so")), 1000)
