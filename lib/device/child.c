@@ -89,3 +89,20 @@ int child_end(pid_t pid, bool is_killed)
 		;
 	return status;
 }
+
+int child_close_off(const int *allowed, size_t count, int (*add)(scmp_filter_ctx ctx))
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int rc = ctx ? 0 : -ENOMEM;
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
+	rc = rc ? rc : add(ctx);
+	/* abort() */
+	if (!rc)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
+	if (!rc)
+		rc = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return rc;
+}

@@ -3,6 +3,7 @@
  * until a deadline. Internal. */
 #pragma once
 
+#include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,3 +18,6 @@ uint64_t child_deadline(unsigned milliseconds);
 int64_t child_read(int fd, void *data, size_t size, uint64_t deadline);
 /* Wait for it, or kill it first. As waitpid()'s status. */
 int child_end(pid_t pid, bool is_killed);
+
+/* In the child: refuse all system calls, rather than end it, but @allowed, what @add allows, and abort(). */
+int child_close_off(const int *allowed, size_t count, int (*add)(scmp_filter_ctx ctx));

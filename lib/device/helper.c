@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -59,6 +58,16 @@ static int drop_descriptors(int keep)
 	return syscall(SYS_close_range, k + 1, ~0u, 0) < 0 ? -errno : 0;
 }
 
+/* Memory, but not of code. */
+static int allow_memory(scmp_filter_ctx ctx)
+{
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+				  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	return rc ? rc
+		  : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+}
+
 /* Reading and writing what is open, allocating, ending. Others are refused rather than fatal: libdw
  * tries to open files by itself, and goes on without. */
 static int close_off(void)
@@ -71,24 +80,7 @@ static int close_off(void)
 		SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction), SCMP_SYS(sigaltstack),
 		SCMP_SYS(getpid),         SCMP_SYS(gettid),       SCMP_SYS(sched_yield),
 	};
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int rc = ctx ? 0 : -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(allowed) && !rc; i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* abort() */
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
-	if (!rc)
-		rc = seccomp_load(ctx);
-	seccomp_release(ctx);
-	return rc;
+	return child_close_off(allowed, ARRAY_SIZE(allowed), allow_memory);
 }
 
 static int child_start(struct device_object *o, int fd)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +69,17 @@ static int find_program(void)
 
 /* ---- in the child ---- */
 
+/* Files for reading, and to read its own limits. */
+static int allow_reading(scmp_filter_ctx ctx)
+{
+	int rc = seccomp_rule_add(
+		ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+		SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0));
+	return rc ? rc
+		  : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				     SCMP_A2(SCMP_CMP_EQ, 0, 0));
+}
+
 /* What starting a program, reading files and writing the answer take; the rest is refused. */
 static int close_off(void)
 {
@@ -113,26 +123,7 @@ static int close_off(void)
 		SCMP_SYS(exit),
 		SCMP_SYS(exit_group),
 	};
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int rc = ctx ? 0 : -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(allowed) && !rc; i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
-	if (!rc)
-		rc = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-			SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0));
-	/* Its own limits, to read them. */
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				      SCMP_A2(SCMP_CMP_EQ, 0, 0));
-	/* abort() */
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
-	if (!rc)
-		rc = seccomp_load(ctx);
-	seccomp_release(ctx);
-	return rc;
+	return child_close_off(allowed, ARRAY_SIZE(allowed), allow_reading);
 }
 
 static bool become_nobody(void)
