@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernel an address in an EU stall record is of. The record names no process, and every process has its code at
+ * the same places: where several have a kernel at an address the answer is "one of these", never one of them.
+ *
+ * Addresses of layouts before Xe3p are 32 bits: a process's code lies in 4 GiB, at a multiple of that.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct xe_code;
+
+/* A kernel in the memory of a process. */
+struct xe_range {
+	uint64_t address, size;
+	uint32_t process, kernel; /* of the capture */
+};
+
+enum xe_place {
+	XE_PLACE_NONE,
+	XE_PLACE_ONE,
+	XE_PLACE_SEVERAL, /* kernels of several processes */
+};
+
+/* @is_whole: records have whole addresses (Xe3p). */
+int xe_code_new(struct xe_code **ret, bool is_whole);
+void xe_code_free(struct xe_code *c);
+DEFINE_CLEANUP(xe_code_free, struct xe_code *)
+
+/* A module's kernel was loaded. What the same process had there before is gone. 0, -ENOMEM, -EINVAL: no size, or beyond
+ * the end of the addresses. */
+int xe_code_add(struct xe_code *c, const struct xe_range *range);
+/* A module was unloaded, or with @size 0 a process has ended: all of it. */
+void xe_code_remove(struct xe_code *c, uint32_t process, uint64_t address, uint64_t size);
+
+/* What is at @address, as xe_stall.h gives it. ONE: *@ret, and *@ret_offset in it. */
+enum xe_place xe_code_find(struct xe_code *c, uint64_t address, struct xe_range *ret,
+			   uint64_t *ret_offset);

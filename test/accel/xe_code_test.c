@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of EU stall records to kernels. The addresses are those that Intel's driver gives a module of two kernels. */
+#include "unit.h"
+
+#include "accel/xe_code.h"
+
+#include <errno.h>
+
+#define PRODUCT 0x8000fffe0000
+#define SMOOTH  0x8000fffd0000
+
+static void add(struct xe_code *c, uint64_t address, uint64_t size, uint32_t process,
+		uint32_t kernel)
+{
+	assert_int_equal(xe_code_add(c, &(struct xe_range){ address, size, process, kernel }), 0);
+}
+
+static void assert_at(struct xe_code *c, uint64_t address, uint32_t kernel, uint64_t offset)
+{
+	struct xe_range r;
+	uint64_t at;
+	assert_int_equal(xe_code_find(c, address, &r, &at), XE_PLACE_ONE);
+	assert_int_equal(r.kernel, kernel);
+	assert_int_equal(at, offset);
+}
+
+static void assert_place(struct xe_code *c, uint64_t address, enum xe_place place)
+{
+	struct xe_range r;
+	uint64_t at;
+	assert_int_equal(xe_code_find(c, address, &r, &at), place);
+}
+
+/* Records have the lower half of the address. */
+static void test_modulo(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+
+	(void)state;
+	assert_int_equal(xe_code_new(&c, false), 0);
+	assert_place(c, 0xfffe0050, XE_PLACE_NONE);
+	add(c, PRODUCT, 736, 1, 10);
+	add(c, SMOOTH, 704, 1, 11);
+	assert_at(c, 0xfffe0000, 10, 0);
+	assert_at(c, 0xfffe02d8, 10, 0x2d8);
+	assert_place(c, 0xfffe02e0, XE_PLACE_NONE);
+	assert_at(c, 0xfffd0198, 11, 0x198);
+	assert_place(c, 0xfffcfff8, XE_PLACE_NONE);
+	/* No kernel reaches beyond the 4 GiB that it is in. */
+	assert_int_equal(xe_code_add(c, &(struct xe_range){ 0x8000fffffff0, 32, 1, 12 }), -EINVAL);
+	assert_int_equal(xe_code_add(c, &(struct xe_range){ PRODUCT, 0, 1, 12 }), -EINVAL);
+	add(c, 0x8000fffffff0, 16, 1, 12);
+	assert_at(c, 0xfffffff8, 12, 8);
+}
+
+/* Xe3p: whole ones, so that two heaps are two places. */
+static void test_whole(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+
+	(void)state;
+	assert_int_equal(xe_code_new(&c, true), 0);
+	add(c, PRODUCT, 736, 1, 10);
+	add(c, PRODUCT + (1ull << 32), 736, 1, 11);
+	assert_at(c, PRODUCT + 8, 10, 8);
+	assert_at(c, PRODUCT + (1ull << 32) + 8, 11, 8);
+	assert_place(c, 0xfffe0008, XE_PLACE_NONE);
+}
+
+/* Two processes at one address: said, not guessed; where one alone is, it is that one. */
+static void test_collision(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+
+	(void)state;
+	assert_int_equal(xe_code_new(&c, false), 0);
+	add(c, PRODUCT, 736, 1, 10);
+	add(c, PRODUCT, 100, 2, 20);
+	assert_place(c, 0xfffe0060, XE_PLACE_SEVERAL);
+	assert_at(c, 0xfffe0064, 10, 100);
+	/* A third, which begins later and ends before. */
+	add(c, PRODUCT + 0x200, 16, 3, 30);
+	assert_place(c, 0xfffe0200, XE_PLACE_SEVERAL);
+	assert_at(c, 0xfffe0210, 10, 0x210);
+	xe_code_remove(c, 2, 0, 0);
+	assert_at(c, 0xfffe0060, 10, 0x60);
+	xe_code_remove(c, 1, PRODUCT, 736);
+	assert_place(c, 0xfffe0060, XE_PLACE_NONE);
+	assert_at(c, 0xfffe0200, 30, 0);
+}
+
+/* A module is unloaded, and another comes to its place. */
+static void test_again(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+
+	(void)state;
+	assert_int_equal(xe_code_new(&c, false), 0);
+	add(c, PRODUCT, 736, 1, 10);
+	add(c, PRODUCT + 512, 736, 1, 11); /* nobody said that the first had gone */
+	assert_place(c, 0xfffe0008, XE_PLACE_NONE);
+	assert_at(c, 0xfffe0208, 11, 8);
+	xe_code_remove(c, 2, PRODUCT, 4096);
+	assert_at(c, 0xfffe0208, 11, 8);
+	xe_code_remove(c, 1, PRODUCT, UINT64_MAX);
+	assert_place(c, 0xfffe0208, XE_PLACE_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_modulo),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_collision),
+		cmocka_unit_test(test_again),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
