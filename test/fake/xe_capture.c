@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: xe_capture LAYOUT OUT OBJECT [KERNEL ADDRESS SIZE]... < RECORDS
+ * The way of an Intel GPU's stalls into a capture, but for the device: a stream is read, added up by intervals of 1,000
+ * records, joined with the kernels that lie at these addresses (hexadecimal), and written. OBJECT is their code; each
+ * was launched by a function of its own.
+ */
+#include "accel/xe_sample.h"
+#include "accel/xe_stream.h"
+#include "base/io.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(int rc, const char *what)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(-rc));
+	exit(1);
+}
+
+static uint32_t string(struct capture_writer *w, const char *text)
+{
+	uint32_t id;
+	check(capture_writer_string(w, text, &id), text);
+	return id;
+}
+
+static uint64_t number(const char *text, unsigned base)
+{
+	uint64_t value;
+	check(parse_u64(text, base, &value), text);
+	return value;
+}
+
+#define PUT(w, record_type, member, ...)                                             \
+	check(capture_writer_put(w, &(struct record){ .type = RECORD_##record_type,  \
+						      .member = { .__VA_ARGS__ } }), \
+	      #record_type)
+
+static uint32_t next_number(void *data)
+{
+	return ++*(uint32_t *)data;
+}
+
+/* main() and a function that launches @kernel. */
+static uint32_t stack(struct capture_writer *w, const char *kernel)
+{
+	char name[256];
+	uint32_t objects[2], id;
+	snprintf(name, sizeof(name), "launch_%s", kernel);
+	struct record_object callee = { .kind = OBJECT_NATIVE, .name = string(w, name) };
+	struct record_object caller = { .kind = OBJECT_NATIVE, .name = string(w, "main") };
+	check(capture_writer_object(w, &callee, &objects[0]), name);
+	check(capture_writer_object(w, &caller, &objects[1]), name);
+	struct record_frame frames[2] = { { objects[0], 0 }, { objects[1], 0 } };
+	check(capture_writer_stack(w, frames, 2, STACK_ROOTED, &id), name);
+	return id;
+}
+
+static void describe(struct capture_writer *w, char **kernels, struct xe_code *code,
+		     uint32_t *numbers)
+{
+	for (uint64_t i = 1; kernels[0] && kernels[1] && kernels[2]; kernels += 3, i++) {
+		uint32_t id = next_number(numbers);
+		PUT(w, KERNEL, kernel, id = id, .process = 1, .code_object = 5,
+		    .name = string(w, kernels[0]));
+		PUT(w, LAUNCH, launch, time_ns = 1000 * i, .thread = 1,
+		    .stack = stack(w, kernels[0]), .kind = LAUNCH_KERNEL, .kernel = id,
+		    .correlation = i);
+		PUT(w, DISPATCH, dispatch, correlation = i, .device = 1, .start_ns = 10000,
+		    .end_ns = 1000000000, .kind = LAUNCH_KERNEL);
+		check(xe_code_add(code, &(struct xe_range){ number(kernels[1], 16),
+							    number(kernels[2], 10), 1, id }),
+		      kernels[0]);
+	}
+}
+
+static void read_stream(enum xe_layout layout, struct xe_samples *samples, struct xe_code *code)
+{
+	CLEANUP(xe_stream_free) struct xe_stream *s = NULL;
+	uint64_t time_ns = 20000, written = 0;
+	int rc = 0;
+
+	check(xe_stream_new(&s, &(struct xe_stream_options){ .fd = 0, .layout = layout }),
+	      "stream");
+	check(fcntl(0, F_SETFL, O_NONBLOCK), "standard input");
+	while (rc >= 0) {
+		struct pollfd pfd = { .fd = 0, .events = POLLIN };
+		poll(&pfd, 1, -1);
+		rc = xe_stream_drain(s);
+		uint64_t records = xe_stalls_stats(xe_stream_stalls(s)).records;
+		if (rc < 0 || records - written >= 1000) {
+			check(xe_samples_write(samples, xe_stream_stalls(s), code, time_ns, 1000),
+			      "samples");
+			time_ns += 1000;
+			written = records;
+		}
+	}
+	check(rc == -ENODATA ? 0 : rc, "stream");
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
+	CLEANUP(xe_code_free) struct xe_code *code = NULL;
+	CLEANUP(xe_samples_free) struct xe_samples *samples = NULL;
+	CLEANUP_FREE char *data = NULL;
+	struct err err = { "" };
+	uint32_t numbers = 100;
+	size_t size;
+
+	if (argc < 7)
+		return 2;
+	enum xe_layout layout = !strcmp(argv[1], "pvc")   ? XE_LAYOUT_PVC
+				: !strcmp(argv[1], "xe2") ? XE_LAYOUT_XE2
+							  : XE_LAYOUT_XE3P;
+	CLEANUP_CLOSE int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	check(fd, argv[2]);
+	check(io_read_file(argv[3], 64u << 20, &data, &size), argv[3]);
+	check(capture_writer_open(&w, &(struct capture_writer_options){ .fd = fd }, &err),
+	      err.text);
+	struct accel_host host = { .writer = w, .number = next_number, .data = &numbers };
+	check(xe_code_new(&code, layout == XE_LAYOUT_XE3P), "code");
+	check(xe_samples_new(&samples, &host, 1), "samples");
+	PUT(w, HEADER, header, time_ns = 500, .frequency = 1000);
+	PUT(w, PROCESS, process, id = 1, .pid = 10, .ns_pid = 10, .comm = string(w, "mm"));
+	PUT(w, THREAD, thread, id = 1, .process = 1, .tid = 10, .name = string(w, "mm"));
+	PUT(w, DEVICE, device, id = 1, .name = string(w, "Intel GPU, replayed"));
+	struct record_code_object object = {
+		.id = 5, .kind = CODE_OBJECT_ZEBIN, .process = 1, .name = string(w, "module")
+	};
+	check(capture_writer_code_object(w, &object, data, size), "code object");
+	describe(w, argv + 4, code, &numbers);
+	read_stream(layout, samples, code);
+	PUT(w, END, end, time_ns = 2000000000);
+	check(capture_writer_flush(w), argv[2]);
+	struct xe_samples_stats stats = xe_samples_stats(samples);
+	printf("%llu placed, %llu unknown, %llu of several\n", (unsigned long long)stats.placed,
+	       (unsigned long long)stats.unknown, (unsigned long long)stats.several);
+	return 0;
+}
