@@ -279,7 +279,8 @@ static int cuda_describe(void *runtime)
 	char text[256];
 	int rc = 0;
 
-	if (c->stats.untimed) {
+	/* A few before the library inside was awake are no reason to say that there are no times. */
+	if (c->stats.untimed && c->stats.untimed * 2 > c->stats.launches) {
 		snprintf(text, sizeof(text),
 			 "%" PRIu64 " CUDA launches were seen from outside the process, which does "
 			 "not tell when the device works on them",
@@ -287,6 +288,7 @@ static int cuda_describe(void *runtime)
 		rc = accel_info(w, "missing.device-time", text);
 	}
 	rc = rc ? rc : accel_info_number(w, "cuda.launches", c->stats.launches);
+	rc = rc ? rc : accel_info_number(w, "cuda.untimed", c->stats.untimed);
 	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
 	rc = rc ? rc : accel_info_number(w, "cuda.launched-before", c->stats.before);
 	rc = rc ? rc : accel_info_number(w, "cuda.dropped", c->stats.dropped);

@@ -39,7 +39,7 @@ struct victim {
 	unsigned char xstate[XSTATE_BYTES];
 	size_t xstate_size;
 	uint64_t text; /* room for strings on its stack */
-	uint64_t memfd_create, dlopen, dlsym;
+	uint64_t memfd_create, dlopen, dlsym, close;
 };
 
 static void pause_ms(long ms)
@@ -196,6 +196,7 @@ static int find_functions(struct victim *v, struct err *err)
 		{ "memfd_create", &v->memfd_create },
 		{ "dlopen", &v->dlopen },
 		{ "dlsym", &v->dlsym },
+		{ "close", &v->close },
 	};
 	struct elf_symbol symbol;
 	uint64_t start = 0;
@@ -244,6 +245,8 @@ static int load(struct victim *v, const char *bytes, size_t size, const char *fu
 		return rc;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)number);
 	rc = call_text(v, v->dlopen, 0, path, RTLD_NOW, &library);
+	if (rc == 0)
+		rc = call(v, v->close, (uint64_t[]){ number, 0 }, &result);
 	if (rc < 0 || !library)
 		return rc < 0 ? rc : -ELIBACC;
 	rc = call_text(v, v->dlsym, library, function, 0, &address);

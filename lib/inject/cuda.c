@@ -10,6 +10,7 @@
 #include "inject/cupti.h"
 #include "inject/samples.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -268,6 +269,23 @@ static void enable_calls(uint32_t enable)
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_UNLOADED);
 }
 
+/* Ask what each device is called, because the recorder sees the answer. */
+static void show_devices(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int (*count_devices)(int *), (*name_of)(char *, int, int), count = 0;
+	char name[256];
+
+	if (!driver)
+		return;
+	*(void **)&count_devices = dlsym(driver, "cuDeviceGetCount");
+	*(void **)&name_of = dlsym(driver, "cuDeviceGetName");
+	if (count_devices && name_of && count_devices(&count) == 0)
+		for (int i = 0; i < count; i++)
+			name_of(name, sizeof(name), i);
+	dlclose(driver);
+}
+
 static bool begin(void)
 {
 	cupti_result rc;
@@ -294,6 +312,7 @@ static bool begin(void)
 			     cupti_error(&cupti, rc));
 		return false;
 	}
+	show_devices();
 	cupti.use_clock(now_ns);
 	cupti.use_buffers(on_buffer_wanted, on_buffer_done);
 	enable_calls(1);

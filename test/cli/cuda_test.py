@@ -233,6 +233,7 @@ class Injected(Mocks):
     def test_injected(self):
         capture = self.attached('driver', '--inject', pause=2)
         self.check_driver(capture)
+        self.assertIn('Fake GPU B', {r['name'] for r in capture.records['DEVICE']})
 
     def test_no_cuda(self):
         with subprocess.Popen(['sleep', '60']) as target:
