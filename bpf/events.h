@@ -215,6 +215,9 @@ struct cost_total {
 	__u64 runs, time_ns;
 };
 
+/* A name in the kernel has 511 bytes at most (KSYM_NAME_LEN), and offset, size and module beside it. */
+#define KERNEL_NAME_BYTES 640
+
 #define EVENT_ASSERT(what) _Static_assert(what, #what)
 EVENT_ASSERT(sizeof(struct event_header) == 32);
 EVENT_ASSERT(sizeof(struct event_stack) == 16);

@@ -140,8 +140,9 @@ static int put_missing(struct session *s)
 		rc = info_put(s, "missing.names",
 			      "the process that reads symbols could not be "
 			      "started; -v tells why");
-	if (rc >= 0 && io_read_file("/proc/sys/kernel/kptr_restrict", 64, &text, &size) == 0 &&
-	    text[0] == '2')
+	/* Our programs ask the kernel itself. */
+	if (rc >= 0 && !s->programs.skeleton &&
+	    io_read_file("/proc/sys/kernel/kptr_restrict", 64, &text, &size) == 0 && text[0] == '2')
 		rc = info_put(s, "missing.kernel-symbols",
 			      "kptr_restrict is 2: kernel functions have no names; mend it with "
 			      "'sysctl kernel.kptr_restrict=1'");

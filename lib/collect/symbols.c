@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "collect/kernel_name.h"
 #include "collect/session_internal.h"
 #include "symbolize/kernel.h"
 #include "worker/worker.h"
@@ -89,11 +90,21 @@ static uint64_t *sorted_hits(const struct hash *hits)
 	return offsets;
 }
 
-static int write_kernel(struct session *s, const struct object *kernel)
+static int put_kernel(struct session *s, const struct object *kernel, uint64_t address,
+		      uint64_t start, uint64_t size, const char *name)
+{
+	struct target target = { s, kernel };
+	struct symbol_line line = { .name = name };
+	const struct symbol symbol = { .start = start, .size = size, .lines = &line, .count = 1 };
+
+	return on_symbol(&target, address, &symbol);
+}
+
+/* Without programs of ours, which ask the kernel for each. */
+static int write_kallsyms(struct session *s, const struct object *kernel)
 {
 	CLEANUP(kernel_symbols_free) struct kernel_symbols *symbols = NULL;
 	CLEANUP_FREE char *text = NULL;
-	struct target target = { s, kernel };
 	struct err err;
 	size_t size;
 
@@ -105,14 +116,24 @@ static int write_kernel(struct session *s, const struct object *kernel)
 	}
 	hash_for_each(&kernel->hits, slot) {
 		struct kernel_symbol found;
-		struct symbol_line line = { 0 };
-		struct symbol symbol = { .lines = &line, .count = 1 };
 		if (kernel_symbols_at(symbols, slot->key, &found) < 0)
 			continue;
-		line.name = found.name;
-		symbol.start = found.start;
-		symbol.size = found.size;
-		int rc = on_symbol(&target, slot->key, &symbol);
+		int rc = put_kernel(s, kernel, slot->key, found.start, found.size, found.name);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int write_kernel(struct session *s, const struct object *kernel)
+{
+	if (!s->programs.skeleton)
+		return write_kallsyms(s, kernel);
+	hash_for_each(&kernel->hits, slot) {
+		struct kernel_name found;
+		if (kernel_name_at(&s->programs, slot->key, &found) < 0)
+			continue;
+		int rc = put_kernel(s, kernel, slot->key, found.start, found.size, found.name);
 		if (rc < 0)
 			return rc;
 	}
