@@ -4,15 +4,18 @@
  * other is a recipe: bytes that fill the fields of records, with small numbers so that they refer
  * to each other, which the real writer makes a file of.
  *
- * Invariants: the states of each device add up to its window, and the tree's `wall` to all windows;
- * every device sample is in the tree once; whatever the filters.
+ * Invariants: the states of each device add up to its window, and the tree's `wall` to all windows,
+ * and so does what overlaps; every device sample is in the tree once; whatever the filters.
  *
  * In the corpus, *.file are captures of test/golden, found-* come from libFuzzer, and joined-* are
  * many of those one after the other, so that not each of their prefixes is replayed.
  */
 #include "analyze/analyze.h"
+#include "analyze/groups.h"
 #include "analyze/hints.h"
+#include "analyze/queueing.h"
 #include "analyze/summary.h"
+#include "analyze/work.h"
 #include "base/cleanup.h"
 #include "capture/chunk.h"
 #include "capture/field.h"
@@ -180,6 +183,43 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
+/* What goes by the windows alone, whoever launched. */
+static void check_devices(struct analysis *a, const struct analysis_filter *filter)
+{
+	CLEANUP_FREE struct overlap *overlaps = NULL;
+	CLEANUP_FREE struct queue_slice *slices = NULL;
+	CLEANUP(work_release) struct work w = { .p = NULL };
+	size_t count, slice_count;
+
+	if (analysis_overlap(a, filter, &overlaps, &count, NULL) < 0 ||
+	    analysis_queueing(a, filter, 3, &slices, &slice_count, NULL) < 0 ||
+	    analysis_work(a, filter, &w, NULL) < 0)
+		abort();
+	assert(slice_count == count * 4);
+	for (size_t i = 0; i < count; i++) {
+		const struct queue_slice *whole = &slices[i * 4 + 3];
+		uint64_t sum = 0;
+		for (int part = 0; part < OVERLAP_PARTS; part++)
+			sum = add_up(sum, overlaps[i].ns[part]);
+		assert(whole->is_whole && sum == whole->end_ns - whole->begin_ns);
+	}
+}
+
+static void check_groups(struct analysis *a)
+{
+	static const char *const keys[] = {
+		"device", "stream", "process", "thread", "step", "scope"
+	};
+	const struct analysis_filter everything = { .pid = NULL };
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		CLEANUP(analysis_groups_free) struct analysis_groups *g = NULL;
+		if (analysis_groups_new(&g, a, &everything, keys[i], NULL) < 0)
+			abort();
+		const struct analysis_group *first = analysis_groups_get(g, 0);
+		assert(!first || *first->label || i == 5);
+	}
+}
+
 static void check(struct analysis *a, const struct analysis_filter *filter)
 {
 	struct analysis_profile_options opt = { .filter = *filter, .full = true };
@@ -195,16 +235,17 @@ static void check(struct analysis *a, const struct analysis_filter *filter)
 		return; /* a time that is empty here */
 	if (analysis_summarize(a, filter, &s, NULL) < 0)
 		abort();
+	check_devices(a, filter);
 	for (size_t i = 0; i < s.device_count; i++) {
 		uint64_t sum = 0;
 		for (int state = 0; state < ACCOUNT_STATE_COUNT; state++)
 			sum = add_up(sum, s.devices[i].ns[state]);
-		if (!filter->pid)
+		if (!filter->pid && !filter->scope)
 			assert(sum == s.devices[i].end_ns - s.devices[i].begin_ns);
 		windows = add_up(windows, sum);
 	}
 	assert(total(p, "wall") == windows);
-	if (filter->time || filter->pid) /* else there is [lost] */
+	if (filter->time || filter->pid || filter->scope) /* else there is [lost] */
 		assert(total(p, "device-samples") == s.samples);
 	assert(s.samples == s.by_correlation + s.by_overlap + s.by_launches + s.by_nobody);
 	struct hints hints;
@@ -232,6 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ .pid = NULL },
 		{ .time = "10%-60%" },
 		{ .pid = "1,2" },
+		{ .scope = "*", .stream = "1,2,3" },
 	};
 	CLEANUP_CLOSE int fd = memfd_create("capture", MFD_CLOEXEC);
 	CLEANUP(capture_reader_free) struct capture_reader *r = NULL;
@@ -247,6 +289,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		check(a, &filters[i]);
+	check_groups(a);
 	analysis_free(TAKE(a));
 	return 0;
 }
