@@ -217,6 +217,10 @@ class FlameTest(unittest.TestCase):
         even = b"".join(b"s samples 1 p python3;y f%d\n" % i for i in range(20))
         page = self.page(even)
         self.assertEqual(page.text("widest"), "widest: python3, 100 %")
+        # A tower whose kernels are many thin ones ends below the border.
+        many = b"".join(b"s samples 1 p python3;y f;n cudaLaunchKernel;- -;G k%d\n" % i for i in range(20))
+        page = self.page(many)
+        self.assertEqual(page.text("widest"), "widest: f \u203a cudaLaunchKernel, 100 %")
         # By leaf there are no towers.
         self.browser.keys("b")
         self.assertFalse(self.browser.run("return document.getElementById('widest').offsetWidth"))
@@ -512,6 +516,7 @@ class FlameTest(unittest.TestCase):
                                  "c": ["r0", 185], "d": ["p7 new", 277]})
         self.assertEqual({row[0] for row in page.labels()},
                          {"all", "a  -17 %", "x  -17 %", "b  gone", "c", "d  new"})
+        self.assertEqual(page.text("widest"), "changed most: d, new")
         self.browser.mouse(*page.place("x"))
         tip = self.browser.run("return [...document.querySelectorAll('.tip td')].map(e => e.textContent)")
         self.assertEqual(tip, ["now", "10 samples, 50.0 %", "before", "12 samples, 60.0 %", "change", "-2 samples, -17 %"])

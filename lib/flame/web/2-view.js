@@ -227,6 +227,18 @@ class View {
 		return Math.max(0, own);
 	}
 
+	widestKid(v) {
+		this.expand(v);
+		const value = this.column("value");
+		const first = this.column("kids")[v], end = first + this.column("kidCount")[v];
+		let best = -1;
+		for (let kid = first; kid < end; kid++) {
+			if (best < 0 || value[kid] > value[best])
+				best = kid;
+		}
+		return best;
+	}
+
 	/*
 	 * The widest tower: from the root on to the widest child, up to the accelerator's work or idleness,
 	 * or to where more is spent than in any child. What is less than a quarter of what it stands on
@@ -234,25 +246,55 @@ class View {
 	 */
 	widest() {
 		const OF_MANY = 4;
+		const kind = (v) => this.tree.kind[this.column("frame")[v]];
 		let v = ROOT;
-		if (this.options.byLeaf)
-			return v;
-		for (;;) {
-			const own = this.own(v);
-			const first = this.column("kids")[v], end = first + this.column("kidCount")[v];
-			const value = this.column("value"), frame = this.column("frame");
-			let best = -1;
-			for (let kid = first; kid < end; kid++) {
-				if (best < 0 || value[kid] > value[best])
-					best = kid;
-			}
-			if (best < 0 || value[best] < own || value[best] * OF_MANY < value[v])
-				return v;
+		while (kind(v) !== KIND.kernel && kind(v) !== KIND.idle) {
+			const best = this.widestKid(v);
+			const value = this.column("value");
+			if (best < 0 || value[best] < Math.max(this.own(v), value[v] / OF_MANY))
+				break;
 			v = best;
-			const kind = this.tree.kind[frame[v]];
-			if (kind === KIND.kernel || kind === KIND.idle)
-				return v;
 		}
+		return this.belowBoundary(v);
+	}
+
+	belowBoundary(v) {
+		while (this.tree.kind[this.column("frame")[v]] === KIND.boundary)
+			v = this.column("above")[v];
+		return v;
+	}
+
+	/* Of two profiles the frame that changed most; of a tower that did, the last that has it nearly all. */
+	mostChanged() {
+		const SEEN = 1 / 200, NEARLY = 0.9;
+		const wide = [];
+		let most = 0;
+		for (const todo = [ROOT]; todo.length;) {
+			const v = todo.pop();
+			this.expand(v);
+			const change = Math.abs(this.column("now")[v] - this.column("base")[v]);
+			wide.push([v, change]);
+			most = Math.max(most, change);
+			const first = this.column("kids")[v], end = first + this.column("kidCount")[v];
+			for (let kid = first; kid < end; kid++) {
+				if (this.column("value")[kid] >= this.total * SEEN)
+					todo.push(kid);
+			}
+		}
+		const depth = this.column("depth");
+		let found = ROOT;
+		for (const [v, change] of wide) {
+			if (most && change >= most * NEARLY && depth[v] > depth[found])
+				found = v;
+		}
+		return this.belowBoundary(found);
+	}
+
+	/* What to look at first; ROOT: nothing stands out. */
+	remarkable() {
+		if (this.options.byLeaf)
+			return ROOT;
+		return this.sides.length ? this.mostChanged() : this.widest();
 	}
 
 	/* From the root to @v. */

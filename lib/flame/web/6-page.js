@@ -19,7 +19,7 @@ class Page {
 	constructor(tree) {
 		this.title = element("h1", {}, tree.header.title);
 		this.note = element("span", { id: "note" });
-		this.widest = button("widest", "", "Zoom to the widest tower (w)");
+		this.widest = button("widest", "", "Zoom there (w)");
 		this.reset = button("unzoom", "Reset zoom", "Show all again (Esc)");
 		this.icicle = button("icicle", "Icicle", "Root at the top (i)");
 		this.byLeaf = button("byleaf", "By leaf", "What is on top, over all callers (b)");

@@ -64,7 +64,7 @@ class App {
 		this.view = view;
 		this.tallest = 0;
 		this.shares = this.tree.shares(view.self);
-		this.widest = view.widest();
+		this.widest = view.remarkable();
 		this.focused = ROOT;
 		if (this.search)
 			this.search.run(view);
@@ -156,7 +156,7 @@ class App {
 		page.note.textContent = amount(this.total(), metric.unit) + ": " + what +
 			(tree.header.note ? "; " + tree.header.note : "");
 		page.widest.hidden = this.widest === ROOT;
-		page.widest.textContent = this.widestText();
+		page.widest.textContent = page.widest.hidden ? "" : this.widestText();
 		page.metric.value = state.metric;
 		page.reset.disabled = this.zoom === ROOT;
 		page.everything.disabled = !state.hidden && (state.full || !page.canFold);
@@ -203,7 +203,10 @@ class App {
 		const own = below.findLast(isOwn) ?? below.findLast(isHost);
 		const names = [own, this.widest].filter((v) => v !== undefined)
 			.map((v) => label(this.nameOf(v), tree.kind[frame(v)] === KIND.cxx, NAME_MAX));
-		return "widest: " + names.join(" \u203a ") + ", " + share(this.valueOf(this.widest), this.total());
+		const isDiff = view.sides.length > 0;
+		const part = isDiff ? changeText(this.valueOf(this.widest), view.column("base")[this.widest], this.total()) || "noise"
+			: share(this.valueOf(this.widest), this.total());
+		return (isDiff ? "changed most: " : "widest: ") + names.join(" \u203a ") + ", " + part;
 	}
 
 	sharesText() {
