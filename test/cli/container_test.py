@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers, made of what every Linux has: namespaces and a root folder of its own. Stacks and names are
+right from outside and from inside, by both engines."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from command import PROGRAM, run
+from record_test import SPLIT, Capture
+
+
+def copy_program(path, root, name):
+    """A program as /@name of the root folder, with the libraries that it needs where it looks for them."""
+    shutil.copy(path, os.path.join(root, name))
+    told = subprocess.run(['ldd', path], capture_output=True, text=True, check=True).stdout
+    for library in re.findall(r'(/\S+) \(0x', told):
+        to = root + library
+        if not os.path.exists(to):
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            shutil.copy(library, to)
+
+
+class Container(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.root)
+        os.chmod(cls.root, 0o755)
+        for folder in ('proc', 'sys', 'tmp', 'dev', 'old'):
+            os.mkdir(os.path.join(cls.root, folder))
+        copy_program(SPLIT, cls.root, 'split')
+        copy_program('/bin/sh', cls.root, 'sh')
+        copy_program(PROGRAM, cls.root, 'accel-prof')
+
+    def inside(self, *command):
+        """How to run a command in there: namespaces for mounts, processes, host name and IPC."""
+        mounts = ('mount --bind "$0" "$0" && cd "$0" && mount -t proc none proc && '
+                  'mount --rbind /sys sys && mount --bind /dev dev && pivot_root . old && '
+                  'exec old/usr/sbin/chroot . "$@"')
+        return ['unshare', '-m', '-p', '-f', '-u', '-i', 'sh', '-c', mounts, self.root, *command]
+
+    def skip_without(self, stderr):
+        if re.search(r'^(unshare|mount|pivot_root|chroot):', stderr, re.MULTILINE):
+            self.skipTest(stderr)
+
+    def check(self, path, least=50):
+        capture = Capture(path)
+        self.assertEqual(capture.status, 0)
+        count = capture.by_function(SPLIT)
+        self.assertGreater(count['burn'], least)
+        self.assertGreaterEqual(count['work'], 0.99 * count['burn'])
+        named = set(re.findall(r'^SYMBOL object=\d+:"split" .*lines=\[\d+:"([^"]*)"', capture.text,
+                               re.MULTILINE))
+        self.assertIn('burn', named)
+        self.assertIn('often', named)
+        self.assertIsNotNone(re.search(r'^OBJECT .*path=\d+:"/split"', capture.text, re.MULTILINE))
+        return capture
+
+    def test_from_outside(self):
+        with subprocess.Popen(self.inside('/split', 'plain', '60000'), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            try:
+                time.sleep(0.5)
+                if process.poll() is not None:
+                    self.skip_without(process.stderr.read())
+                for engine in ('bpf', 'perf'):
+                    with tempfile.NamedTemporaryFile(suffix='.data') as data:
+                        os.unlink(data.name)
+                        done = run('record', '--engine', engine, '-o', data.name, '-F', '999', '-p',
+                                   str(process.pid), '--duration', '0.6')
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        capture = self.check(data.name)
+                        shutil.copy(data.name, data.name + '.kept')
+                        os.rename(data.name + '.kept', data.name)
+                    inner = [p for p in capture.processes.values() if '"split"' in p]
+                    # It calls itself by another number.
+                    self.assertTrue(any(Capture.field(p, 'ns_pid') < 10 < Capture.field(p, 'pid')
+                                        for p in inner), inner)
+            finally:
+                os.killpg(process.pid, 9)
+
+    def test_from_inside(self):
+        for engine in ('bpf', 'perf'):
+            done = subprocess.run(
+                self.inside('/accel-prof', 'record', '--engine', engine, '-F', '999', '-o',
+                            '/tmp/a.data', '--', '/sh', '-c', '/split fork 400; exit 5'),
+                capture_output=True, text=True, check=False)
+            self.skip_without(done.stderr)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            capture = self.check(os.path.join(self.root, 'tmp/a.data'))
+            self.assertTrue(all(Capture.field(p, 'pid') < 100 for p in capture.processes.values()))
+
+    def test_running_inside(self):
+        """A process that was there before, from a recorder in its container."""
+        script = ('/split plain 60000 >/dev/null & /accel-prof record -F 999 -o /tmp/b.data -p $! '
+                  '--duration 0.6')
+        done = subprocess.run(self.inside('/sh', '-c', script), capture_output=True, text=True,
+                              check=False)
+        self.skip_without(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check(os.path.join(self.root, 'tmp/b.data'))
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('not root: no containers can be made')
+        sys.exit(77)
+    unittest.main()
