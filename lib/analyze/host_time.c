@@ -14,8 +14,9 @@ struct item {
 
 struct host_time {
 	const struct analysis *a;
-	uint32_t *order;    /* samples, and behind them waits, by thread, then time */
-	size_t *first;      /* by thread: its first one; one more at the end */
+	uint32_t *order; /* samples, and behind them waits, by thread, then time */
+	size_t *first;   /* by thread: its first one; one more at the end */
+	size_t *hint; /* by thread: the last answer of first_from(); questions go on from there */
 	uint64_t period_ns; /* of a sample; 0: not known */
 };
 
@@ -61,12 +62,13 @@ int host_time_new(struct host_time **ret, const struct analysis *a)
 	size_t n = a->samples.len + a->blocked.len;
 	h->order = malloc((n + 1) * sizeof(*h->order));
 	h->first = calloc(a->threads.len + 1, sizeof(*h->first));
-	if (!h->order || !h->first || items_order(h, n) < 0)
+	h->hint = calloc(a->threads.len + 1, sizeof(*h->hint));
+	if (!h->order || !h->first || !h->hint || items_order(h, n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0, thread = 0; thread <= a->threads.len; thread++) {
 		while (i < n && item_thread(a, h->order[i]) < thread)
 			i++;
-		h->first[thread] = i;
+		h->first[thread] = h->hint[thread] = i;
 	}
 	*ret = TAKE(h);
 	return 0;
@@ -78,6 +80,7 @@ void host_time_free(struct host_time *h)
 		return;
 	free(h->order);
 	free(h->first);
+	free(h->hint);
 	free(h);
 }
 
@@ -110,7 +113,15 @@ static uint64_t span_part(const struct item *x, uint64_t begin_ns, uint64_t end_
 /* The first of a thread's that begins at @time_ns or later. */
 static size_t first_from(const struct host_time *h, uint32_t thread, uint64_t time_ns)
 {
-	size_t low = h->first[thread], high = h->first[thread + 1];
+	size_t low = h->first[thread], high = h->first[thread + 1], hint = h->hint[thread];
+	if (hint > low && item_at(h, hint - 1).time_ns < time_ns) {
+		/* Mostly a few further on. */
+		size_t step = 1;
+		for (low = hint; low + step < high && item_at(h, low + step).time_ns < time_ns;
+		     step *= 2)
+			low += step;
+		high = low + step < high ? low + step : high;
+	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		if (item_at(h, mid).time_ns < time_ns)
@@ -118,7 +129,7 @@ static size_t first_from(const struct host_time *h, uint32_t thread, uint64_t ti
 		else
 			high = mid;
 	}
-	return low;
+	return h->hint[thread] = low;
 }
 
 bool host_time_at(const struct host_time *h, uint32_t thread, uint64_t time_ns, uint32_t *ret)

@@ -14,6 +14,15 @@ struct device_place {
 	uint32_t what, is_idle;  /* name, or enum account_state */
 };
 
+/* A few places have most of the work: their numbers, without a look into the table. */
+#define DEVICE_SLOTS 2048
+
+struct device_slot {
+	struct device_place place;
+	uint32_t number;
+	bool is_used;
+};
+
 struct paths {
 	struct analysis *a;
 	struct profile *p;
@@ -24,7 +33,8 @@ struct paths {
 	struct hash sites;          /* site -> node */
 	struct strtab device_blobs; /* of struct device_place */
 	VEC(uint32_t) device_nodes; /* by its number */
-	struct hash boundaries;     /* (device, queue) -> frame */
+	struct device_slot *device_slots;
+	struct hash boundaries; /* (device, queue) -> frame */
 	unsigned details;
 	uint32_t boundary; /* frame of the device work at hand */
 };
@@ -32,7 +42,8 @@ struct paths {
 int paths_new(struct paths **ret, struct analysis *a, struct profile *p, bool long_names)
 {
 	CLEANUP(paths_free) struct paths *t = calloc(1, sizeof(*t));
-	if (!t || frames_new(&t->frames, a, p, long_names) < 0 ||
+	if (!t || !(t->device_slots = calloc(DEVICE_SLOTS, sizeof(*t->device_slots))) ||
+	    frames_new(&t->frames, a, p, long_names) < 0 ||
 	    frames_boundary(t->frames, 0, 0, &t->boundary) < 0)
 		return -ENOMEM;
 	t->a = a;
@@ -65,12 +76,27 @@ int paths_on(struct paths *t, uint32_t device, uint32_t queue)
 	return rc < 0 ? rc : hash_set(&t->boundaries, hash_pair(device, queue), t->boundary);
 }
 
+static int device_number(struct paths *t, const struct device_place *place, uint32_t *ret)
+{
+	uint64_t key = hash_u64(hash_pair(place->site, place->what) ^
+				hash_pair(place->is_idle, place->boundary));
+	struct device_slot *slot = &t->device_slots[key % DEVICE_SLOTS];
+	if (!slot->is_used || memcmp(&slot->place, place, sizeof(*place)) != 0) {
+		if (strtab_intern(&t->device_blobs, place, sizeof(*place), &slot->number, NULL) < 0)
+			return -ENOMEM;
+		slot->place = *place;
+		slot->is_used = true;
+	}
+	*ret = slot->number;
+	return 0;
+}
+
 /* The node of a place that is known: 1; else 0, and the one to be set. */
 static int device_node(struct paths *t, uint32_t site, uint32_t what, bool is_idle, uint32_t **ret)
 {
 	const struct device_place place = { site, t->boundary, what, is_idle };
 	uint32_t number;
-	if (strtab_intern(&t->device_blobs, &place, sizeof(place), &number, NULL) < 0)
+	if (device_number(t, &place, &number) < 0)
 		return -ENOMEM;
 	while (t->device_nodes.len <= number) {
 		if (vec_push(&t->device_nodes, PROFILE_ROOT) < 0)
@@ -91,6 +117,7 @@ void paths_free(struct paths *t)
 	hash_release(&t->sites);
 	strtab_release(&t->device_blobs);
 	vec_release(&t->device_nodes);
+	free(t->device_slots);
 	hash_release(&t->boundaries);
 	free(t);
 }
