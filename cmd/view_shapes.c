@@ -86,6 +86,9 @@ struct shape_row {
 	uint32_t frame;                  /* of the kernel; 0: several */
 	struct work_item sum;
 	uint64_t flops_ns, bytes_ns, roof_ns; /* in which these are known */
+	uint64_t copied_ns;                   /* of copies and fills, whose bytes are these: */
+	uint64_t copies;
+	double copied;
 };
 
 struct shapes {
@@ -156,13 +159,18 @@ static double roof_ns(const struct work_item *x)
 static void sum_add(struct shape_row *row, const struct work_item *item)
 {
 	struct work_item *sum = &row->sum;
+	bool is_copy = item->kind == LAUNCH_COPY || item->kind == LAUNCH_FILL;
+	/* What an operator clears or copies besides says nothing of its kernels. */
+	row->copied_ns += is_copy ? item->ns : 0;
+	row->copies += is_copy ? item->count : 0;
+	row->copied += is_copy ? item->bytes : 0;
 	row->flops_ns += item->flops > 0 ? item->ns : 0;
-	row->bytes_ns += item->bytes > 0 ? item->ns : 0;
+	row->bytes_ns += item->bytes > 0 && !is_copy ? item->ns : 0;
 	row->roof_ns += roof_ns(item) > 0 ? item->ns : 0;
 	sum->ns += item->ns;
 	sum->count += item->count;
 	sum->flops += item->flops;
-	sum->bytes += item->bytes;
+	sum->bytes += is_copy ? 0 : item->bytes;
 	sum->compute_ns += item->compute_ns;
 	sum->memory_ns += item->memory_ns;
 	if (item->groups && (!sum->groups || item->groups < sum->groups))
@@ -227,13 +235,19 @@ static const char *bound_by(const struct shape_row *r)
 	return x->ns < SHORT_NS * x->count ? "latency" : "neither";
 }
 
+/* Of kernels where there are any, so that the mean is that of a call, with what it clears. */
+static uint64_t launches_of(const struct shape_row *r)
+{
+	return r->sum.count > r->copies ? r->sum.count - r->copies : r->sum.count;
+}
+
 static double sort_value(const struct shape_row *r, const char *sort)
 {
 	const struct work_item *x = &r->sum;
 	if (!strcmp(sort, "launches"))
-		return (double)x->count;
+		return (double)launches_of(r);
 	if (!strcmp(sort, "mean"))
-		return x->count ? (double)x->ns / (double)x->count : 0;
+		return launches_of(r) ? (double)x->ns / (double)launches_of(r) : 0;
 	if (!strcmp(sort, "flops"))
 		return x->flops;
 	if (!strcmp(sort, "bytes"))
@@ -275,13 +289,17 @@ static void add_numbers(struct sheet *t, const struct shapes *s, const struct sh
 	const struct work_item *x = &r->sum;
 	sheet_number(t, TIME, x->ns);
 	sheet_share(t, SHARE, x->ns, s->all_ns);
-	sheet_number(t, LAUNCHES, x->count);
-	if (x->count)
-		sheet_number(t, MEAN, x->ns / x->count);
+	uint64_t launches = launches_of(r);
+	sheet_number(t, LAUNCHES, launches);
+	if (launches)
+		sheet_number(t, MEAN, x->ns / launches);
 	add_known(t, FLOP_RATE, per_ns(x->flops, r->flops_ns) / 1000);
-	add_known(t, BYTE_RATE, per_ns(x->bytes, r->bytes_ns));
+	if (r->copied_ns == x->ns)
+		add_known(t, BYTE_RATE, per_ns(r->copied, x->ns));
+	else
+		add_known(t, BYTE_RATE, per_ns(x->bytes, r->bytes_ns));
 	add_known(t, FLOPS, x->flops);
-	add_known(t, BYTES, x->bytes);
+	add_known(t, BYTES, r->copied_ns == x->ns ? r->copied : x->bytes);
 }
 
 static void add_row(struct sheet *t, const struct shapes *s, const struct shape_row *r)
@@ -355,7 +373,7 @@ static void add_rows(struct sheet *t, struct shapes *s, size_t limit)
 		sheet_text(t, NAME, text);
 		sheet_number(t, TIME, rest.sum.ns);
 		sheet_share(t, SHARE, rest.sum.ns, s->all_ns);
-		sheet_number(t, LAUNCHES, rest.sum.count);
+		sheet_number(t, LAUNCHES, launches_of(&rest));
 	}
 	if (s->by_kernel)
 		add_peaks(t, s->w);

@@ -40,11 +40,10 @@ static const struct op_rule rules[] = {
 	{ "aten::copy_", op_cost_copy, 1, 0 },
 	{ "aten::fill_", op_cost_copy, 0, 0 },
 	{ "aten::zero_", op_cost_copy, 0, 0 },
+	/* those that do it in one kernel */
 	{ "aten::native_layer_norm", op_cost_norm, 0, 0 },
 	{ "aten::native_group_norm", op_cost_norm, 0, 0 },
-	{ "aten::native_batch_norm", op_cost_norm, 0, 0 },
 	{ "aten::cudnn_batch_norm", op_cost_norm, 0, 0 },
-	{ "aten::miopen_batch_norm", op_cost_norm, 0, 0 },
 	{ "aten::_fused_rms_norm", op_cost_norm, 0, 0 },
 	{ "aten::_softmax", op_cost_norm, 0, 0 },
 	{ "aten::_log_softmax", op_cost_norm, 0, 0 },

@@ -427,6 +427,16 @@ class Shared(unittest.TestCase):
         self.assertEqual(first['flops'], 17 * 2 * 141 * 512 * 512)
         self.assertEqual(first['bytes'], 17 * 2 * (141 * 512 + 512 * 512 + 512 + 141 * 512))
 
+    def test_shapes_with_clears(self):
+        """Each product of this trace clears four bytes first: no launch of its own, no bandwidth."""
+        path = os.path.join(TRACES, 'h100_qwen_launched_before_window.json.gz')
+        rows = json.loads(run('report', path, '--view', 'shapes', '--json').stdout)['shapes']
+        row, = (r for r in rows if r['op'] == 'aten::mm' and r['shape'] == '8944x2816x1024')
+        self.assertEqual(row['launches'], 47)
+        self.assertEqual(row['flops'], 47 * 2 * 8944 * 2816 * 1024)
+        self.assertEqual(row['bytes'], 47 * 2 * (8944 * 1024 + 1024 * 2816 + 8944 * 2816))
+        self.assertEqual(row['mean_ns'], row['device_time_ns'] // 47)
+
     def test_hip_devices_and_grids(self):
         done = run('report', os.path.join(TRACES, 'mi300_bert_small.json.gz'), '--view', 'roofline',
                    '--json')
