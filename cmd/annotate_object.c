@@ -26,7 +26,9 @@ struct shown {
 	struct sources *sources; /* of the image that is shown */
 	struct strbuf *out;
 	struct json *json;
-	size_t images, kernels, found;
+	size_t images, found;
+	size_t texts; /* images of which instructions were shown */
+	const struct device_object *last_text;
 	struct err *err;
 };
 
@@ -88,6 +90,16 @@ static void list_functions(struct shown *s, struct device_object *o, const char 
 	}
 }
 
+/* Before the first instruction of an image. */
+static void want_text(struct shown *s, struct device_object *o)
+{
+	if (s->last_text == o)
+		return;
+	s->last_text = o;
+	if (s->texts++ < NVDISASM_IMAGES_MAX)
+		device_use_nvdisasm(o);
+}
+
 static int show_kernel(struct shown *s, struct device_object *o, const char *title,
 		       const char *kernel)
 {
@@ -98,6 +110,7 @@ static int show_kernel(struct shown *s, struct device_object *o, const char *tit
 		.object_name = title,
 		.sources = s->sources,
 	};
+	want_text(s, o);
 	utf8_append_safe(s->out, title, strlen(title));
 	strbuf_puts(s->out, ": kernel ");
 	annotate_name(s->out, kernel, DEMANGLE_PARAMS);
@@ -130,6 +143,8 @@ static int show_object(struct shown *s, struct device_object *o, const char *tit
 	struct device_place place;
 
 	s->images++;
+	if (s->json || s->opt->has_offset)
+		want_text(s, o);
 	if (s->opt->has_offset && device_resolve(o, s->opt->offset, &place) == 0) {
 		s->found++;
 		if (!s->json)
@@ -169,14 +184,13 @@ static int on_image(void *data, const struct device_image *image)
 	rc = device_open(&o, bytes, title, 0, s->err);
 	if (rc < 0)
 		return rc;
-	if (s->images < NVDISASM_IMAGES_MAX)
-		device_use_nvdisasm(o);
 	CLEANUP(sources_free) struct sources *sources = NULL;
 	rc = sources_new(&sources, s->opt->source_path);
 	if (rc < 0)
 		return err_set(s->err, rc, "cannot open '%s'", s->opt->source_path);
 	s->sources = sources;
 	rc = show_object(s, o, title);
+	s->last_text = NULL; /* the next may lie at the same place */
 	if (rc < 0)
 		return err_set(s->err, rc, "cannot show '%s'", title);
 	/* What there is so far goes out, so that memory holds one image. */

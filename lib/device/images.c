@@ -222,9 +222,11 @@ int device_images(struct span file, const char *name,
 		rc = walk_section(&w, file, 0);
 	if (rc)
 		return rc;
-	if (!w.count)
-		return err_set(err, -ENOENT, "'%s' holds no accelerator code that is known here",
-			       name);
+	if (!w.count) {
+		/* -EINVAL: the text says all. */
+		err_set(err, -EINVAL, "'%s' holds no accelerator code that is known here", name);
+		return -ENOENT;
+	}
 	if (ret_bytes)
 		*ret_bytes = w.bytes;
 	return 0;

@@ -106,6 +106,13 @@ static bool is_patch_tokens(struct span s)
 	return type == 0xff04;
 }
 
+/* The text says all, without the number's words. */
+static int not_supported(struct err *err, const char *why, const char *name)
+{
+	err_set(err, -EINVAL, "'%s' %s", name, why);
+	return -ENOTSUP;
+}
+
 int device_open(struct device_object **ret, struct span bytes, const char *name, unsigned flags,
 		struct err *err)
 {
@@ -118,10 +125,10 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 	if (!o->name || vec_push(&o->chains, (struct chain){ 0 }) < 0)
 		return err_set(err, -ENOMEM, "'%s'", name);
 	if (is_patch_tokens(bytes))
-		return err_set(
-			err, -ENOTSUP,
-			"'%s' is made of patch tokens, Intel's format before zebin, which is "
-			"not read; compile with 'ocloc --format zebin' or a newer driver",
+		return not_supported(
+			err,
+			"is made of patch tokens, Intel's format before zebin, which is not "
+			"read; compile with 'ocloc --format zebin' or a newer driver",
 			name);
 	int rc = elf_open_memory(&o->elf, bytes, name, err);
 	if (rc < 0)
@@ -131,8 +138,7 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 			o->ops = formats[i];
 	}
 	if (!o->ops)
-		return err_set(err, -ENOTSUP, "'%s' holds no accelerator code that is known here",
-			       name);
+		return not_supported(err, "holds no accelerator code that is known here", name);
 	rc = o->ops->open(o, err);
 	if (rc < 0)
 		return rc;

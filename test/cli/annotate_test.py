@@ -83,7 +83,9 @@ class Annotate(unittest.TestCase):
         self.assertIn("no kernel 'nothing'", self.fails('--object', AMD, '--asm', 'nothing'))
         self.assertIn('no code at 0x1', self.fails('--object', AMD, '--offset', '1'))
         self.assertIn('cannot read', self.fails('--object', '/no/such/file'))
-        self.assertIn('no accelerator code', self.fails('--object', '/bin/true'))
+        for path in '/bin/true', '/etc/passwd':
+            self.assertEqual(self.fails('--object', path),
+                             "accel-prof: '%s' holds no accelerator code that is known here\n" % path)
         self.assertIn('bad offset', self.fails('--object', AMD, '--offset', 'x', status=129))
         self.assertIn('--offset needs --object', self.fails('--offset', '1', status=129))
 
