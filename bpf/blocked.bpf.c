@@ -42,14 +42,16 @@ static __always_inline bool is_wanted(void)
 #define SCHEDULE_BYTES 8192
 #define TRACING_FRAMES 6
 static __u64 schedule_address; /* of __schedule(), set by blocked_measure(); 0: not known */
-static __u32 schedule_skip;    /* as the last stack had it */
+/* Where schedule() begins, behind it and its caller: one frame too many left out would show it. */
+static __u64 schedule_end;
+static __u32 schedule_skip; /* as the last stack had it */
 
 static __always_inline bool is_schedule(const struct event_stack *stack, u32 frame)
 {
 	u32 at = stack->skip + stack->user_count + frame;
 
-	return at < EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES &&
-	       stack->ips[at] - schedule_address < SCHEDULE_BYTES;
+	return at < EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES && stack->ips[at] >= schedule_address &&
+	       stack->ips[at] < schedule_end;
 }
 
 /* From the scheduler on outwards. */
@@ -166,8 +168,11 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 SEC("syscall")
 int blocked_measure(void *ctx)
 {
-	char name[] = "__schedule";
+	char name[] = "__schedule", caller[] = "schedule";
 
 	bpf_kallsyms_lookup_name(name, sizeof(name), 0, &schedule_address);
+	bpf_kallsyms_lookup_name(caller, sizeof(caller), 0, &schedule_end);
+	if (schedule_end - schedule_address > SCHEDULE_BYTES)
+		schedule_end = schedule_address + SCHEDULE_BYTES;
 	return 0;
 }
