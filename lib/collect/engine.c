@@ -47,6 +47,14 @@ static struct programs_targets targets_of(const struct session *s)
 	};
 }
 
+/* An event that is none is told of when the sampler is opened. */
+static bool is_tracepoint(const char *event)
+{
+	struct event_kind kind;
+
+	return event && event_kind_parse(event, &kind, NULL) == 0 && kind.is_tracepoint;
+}
+
 static int open_bpf(struct session *s, struct err *err)
 {
 	static const enum blocked_mode waits[] = {
@@ -59,6 +67,7 @@ static int open_bpf(struct session *s, struct err *err)
 		.ring_bytes = s->opt.ring_bytes,
 		.stacks = stack_modes[s->opt.stacks],
 		.blocked = waits[s->opt.waits],
+		.by_tracepoint = is_tracepoint(s->opt.event),
 		.tracepoint_period = s->opt.period < UINT32_MAX ? (uint32_t)s->opt.period : 1,
 		.max_stack = s->opt.max_stack,
 	};

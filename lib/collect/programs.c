@@ -98,6 +98,15 @@ static int measure_ids(struct recorder_bpf *skeleton)
 	return bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.ids_measure), &opts);
 }
 
+/* Each program that walks stacks takes 10 to 20 ms to load. */
+static void load_what_is_used(struct recorder_bpf *skeleton, const struct programs_options *opt)
+{
+	bpf_program__set_autoload(skeleton->progs.on_sample, !opt->by_tracepoint);
+	bpf_program__set_autoload(skeleton->progs.on_tracepoint, opt->by_tracepoint);
+	bpf_program__set_autoload(skeleton->progs.on_switch, opt->blocked != BLOCKED_MODE_NONE);
+	probes_prepare(skeleton, opt->single_uprobes);
+}
+
 int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err)
 {
 	CLEANUP(programs_close) struct programs p = { 0 };
@@ -117,7 +126,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 		p.skeleton->rodata->tracepoint_period = opt->tracepoint_period;
 	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
-	probes_prepare(p.skeleton, opt->single_uprobes);
+	load_what_is_used(p.skeleton, opt);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)
 		return err_set(err, rc, "cannot size the BPF maps");

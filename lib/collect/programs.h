@@ -28,6 +28,7 @@ struct programs_options {
 	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
 	enum stack_mode stacks;
 	enum blocked_mode blocked;
+	bool by_tracepoint;         /* samples are hits of one, not of a perf event */
 	uint32_t tracepoint_period; /* 0: 1 */
 	uint32_t max_stack;         /* user frames by tables; 0: EVENT_USER_FRAMES */
 	bool single_uprobes;        /* probe as kernels before 6.6 do, for tests */
