@@ -111,7 +111,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "sort", KEY_SORT, "KEY", 0, "Sort by this column; for the tree, the metric to show", 0 },
 	{ "by", KEY_BY, "PART", 0,
-	  "Make the table for each device, stream, process, thread, step or scope", 0 },
+	  "Make the table for each device, stream, process, rank, thread, step or scope", 0 },
 	{ "limit", 'n', "ROWS", 0, "Show at most so many rows", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Show framework frames and numbered layers one by one", 0 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions of host code", 0 },

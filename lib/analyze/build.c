@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profile: every metric's values put where their call paths end. */
-#include "analyze/account.h"
+#include "analyze/build.h"
 #include "analyze/attribute.h"
 #include "analyze/costs.h"
-#include "analyze/filter.h"
 #include "analyze/host_time.h"
 #include "analyze/memory_events.h"
-#include "analyze/paths.h"
 #include "analyze/power.h"
 #include "analyze/sort.h"
-#include "analyze/syncs.h"
 #include "profile/filter.h"
-#include "profile/profile.h"
 
 #include <errno.h>
-
-struct build {
-	struct analysis *a;
-	const struct analysis_profile_options *opt;
-	const struct filter *f;
-	struct profile *p;
-	struct paths *paths;
-	int metric;      /* being built */
-	uint32_t device; /* being accounted for */
-	struct syncs syncs;
-	bool has_syncs;
-	bool has_stalls; /* one metric for each stall reason is wanted */
-	/* Of (thread, stack) groups, made for the first metric that needs them: process by process,
-	 * so that the way of one stack is near that of the one before; and their nodes, + 1. */
-	uint32_t *group_order, *group_nodes;
-	/* What the host did while devices were idle, by group; NULL: not summed up yet. */
-	uint64_t *idle_sums;
-	struct host_time *host;
-};
 
 /* A metric: whether the capture has data for it, and how its values get into the tree. */
 struct metric_ops {
@@ -42,7 +19,7 @@ struct metric_ops {
 	const char *info; /* key of the INFO record that says why there is none */
 };
 
-static int build_add(struct build *b, uint32_t node, uint64_t value)
+int build_add(struct build *b, uint32_t node, uint64_t value)
 {
 	if (value)
 		profile_add(b->p, node, b->metric, value);
@@ -208,14 +185,13 @@ static int build_idle_host(struct build *b)
 	return rc < 0 ? rc : build_sums(b, b->idle_sums);
 }
 
-static bool op_passes(const struct build *b, const struct op *op)
+bool build_op_passes(const struct build *b, const struct op *op)
 {
 	return filter_on(b->f, op->device, op->queue) && b->f->name_passes[op->name] &&
 	       filter_time(b->f, op->start_ns);
 }
 
-/* A value on the node of a piece of work that has passed op_passes(), if its launch passes, too. */
-static int build_op(struct build *b, const struct op *op, uint64_t value)
+int build_op(struct build *b, const struct op *op, uint64_t value)
 {
 	uint32_t site, node;
 	if (analysis_op_site(b->a, op, &site) < 0)
@@ -231,20 +207,20 @@ static int build_op(struct build *b, const struct op *op, uint64_t value)
 static int build_device_time(struct build *b)
 {
 	vec_for_each(&b->a->ops, op) {
-		if (op_passes(b, op) && build_op(b, op, op->end_ns - op->start_ns) < 0)
+		if (build_op_passes(b, op) && build_op(b, op, op->end_ns - op->start_ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static bool launch_passes(const struct build *b, const struct launch *l)
+bool build_launch_passes(const struct build *b, const struct launch *l)
 {
 	return b->f->name_passes[l->name] && filter_time(b->f, l->time_ns) &&
 	       filter_on(b->f, b->a->queues.data[l->queue].device, l->queue) &&
 	       filter_site(b->f, &b->a->sites.data[l->site]);
 }
 
-static int launch_node(const struct build *b, const struct launch *l, uint32_t *ret)
+int build_launch_node(const struct build *b, const struct launch *l, uint32_t *ret)
 {
 	int rc = paths_on(b->paths, b->a->queues.data[l->queue].device, l->queue);
 	return rc < 0 ? rc : paths_kernel(b->paths, l->site, l->name, ret);
@@ -254,155 +230,13 @@ static int build_launches(struct build *b)
 {
 	vec_for_each(&b->a->launches, l) {
 		uint32_t node;
-		if (!launch_passes(b, l))
+		if (!build_launch_passes(b, l))
 			continue;
-		if (launch_node(b, l, &node) < 0)
+		if (build_launch_node(b, l, &node) < 0)
 			return -ENOMEM;
 		build_add(b, node, analysis_launch_detail(b->a, l)->count);
 	}
 	return build_lost(b, "launch");
-}
-
-/* ---- what launches had to do ---- */
-
-/* Whether some launch has one of what costs_of() finds. */
-static bool has_cost(const struct analysis *a, double (*value)(const struct launch_cost *))
-{
-	CLEANUP(costs_free) struct costs *c = NULL;
-	if (costs_new(&c, a) < 0)
-		return false;
-	vec_for_each(&a->launches, l) {
-		struct launch_cost cost;
-		if (costs_of(c, l, 0, &cost) == 0 && value(&cost) >= 1)
-			return true;
-	}
-	return false;
-}
-
-static double cost_flops(const struct launch_cost *c)
-{
-	return c->flops;
-}
-
-static double cost_bytes(const struct launch_cost *c)
-{
-	return c->bytes;
-}
-
-static uint64_t cost_number(double value)
-{
-	return value < 1e18 ? (uint64_t)(value + 0.5) : (uint64_t)1e18;
-}
-
-static int build_costs(struct build *b, double (*value)(const struct launch_cost *))
-{
-	CLEANUP(costs_free) struct costs *c = NULL;
-	if (costs_new(&c, b->a) < 0)
-		return -ENOMEM;
-	vec_for_each(&b->a->launches, l) {
-		struct launch_cost cost;
-		uint32_t node;
-		if (!launch_passes(b, l))
-			continue;
-		if (costs_of(c, l, 0, &cost) < 0 || launch_node(b, l, &node) < 0)
-			return -ENOMEM;
-		build_add(b, node, cost_number(value(&cost)));
-	}
-	return 0;
-}
-
-static bool has_flops(const struct analysis *a)
-{
-	return has_cost(a, cost_flops);
-}
-
-static int build_flops(struct build *b)
-{
-	return build_costs(b, cost_flops);
-}
-
-#define FLOPS_OF_WIDTH(width, number)                                \
-	static double cost_flops##width(const struct launch_cost *c) \
-	{                                                            \
-		return c->flops_by[number];                          \
-	}                                                            \
-	static bool has_flops##width(const struct analysis *a)       \
-	{                                                            \
-		return has_cost(a, cost_flops##width);               \
-	}                                                            \
-	static int build_flops##width(struct build *b)               \
-	{                                                            \
-		return build_costs(b, cost_flops##width);            \
-	}
-
-FLOPS_OF_WIDTH(8, OP_NUMBER_FP8)
-FLOPS_OF_WIDTH(16, OP_NUMBER_BF16)
-FLOPS_OF_WIDTH(32, OP_NUMBER_FP32)
-FLOPS_OF_WIDTH(64, OP_NUMBER_FP64)
-
-static bool has_bytes(const struct analysis *a)
-{
-	vec_for_each(&a->ops, op) {
-		if (op->bytes)
-			return true;
-	}
-	return has_cost(a, cost_bytes);
-}
-
-/* What the launch says, and for copies what the device moved when the launch says nothing. */
-static int build_bytes(struct build *b)
-{
-	CLEANUP(costs_free) struct costs *c = NULL;
-	if (build_costs(b, cost_bytes) < 0 || costs_new(&c, b->a) < 0)
-		return -ENOMEM;
-	vec_for_each(&b->a->ops, op) {
-		const struct launch *l = analysis_op_launch(b->a, op);
-		struct launch_cost cost = { .bytes = 0 };
-		if (!op->bytes || !op_passes(b, op))
-			continue;
-		if ((l && costs_of(c, l, 0, &cost) < 0) ||
-		    build_op(b, op, cost.bytes > 0 ? 0 : op->bytes) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Of a launch that became several pieces of work, each takes its part. */
-static int build_roof(struct build *b, double (*value)(const struct launch_cost *))
-{
-	CLEANUP(costs_free) struct costs *c = NULL;
-	if (costs_new(&c, b->a) < 0)
-		return -ENOMEM;
-	vec_for_each(&b->a->ops, op) {
-		const struct launch *l = analysis_op_launch(b->a, op);
-		struct launch_cost cost;
-		if (!l || !op_passes(b, op))
-			continue;
-		if (costs_of(c, l, op->device, &cost) < 0 ||
-		    build_op(b, op, cost_number(value(&cost) * 1000 / (l->ops ? l->ops : 1))) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static double cost_compute(const struct launch_cost *c)
-{
-	return c->compute_ns;
-}
-
-static double cost_memory(const struct launch_cost *c)
-{
-	return c->memory_ns;
-}
-
-static int build_compute_roof(struct build *b)
-{
-	return build_roof(b, cost_compute);
-}
-
-static int build_memory_roof(struct build *b)
-{
-	return build_roof(b, cost_memory);
 }
 
 /* One metric for each stall reason, beside the sum; more reasons than a profile has room for share

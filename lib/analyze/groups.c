@@ -26,8 +26,8 @@ struct grouping {
 	const struct filter *f;
 	const struct analysis_filter *filter;
 	struct analysis_groups *g;
-	VEC(uint32_t) row_of; /* by what is grouped by; + 1 */
-	uint32_t *scopes;     /* by stack: name of the outermost scope; NULL: not asked for */
+	struct hash row_of; /* what is grouped by -> number in rows */
+	uint32_t *scopes;   /* by stack: name of the outermost scope; NULL: not asked for */
 };
 
 struct key {
@@ -91,6 +91,11 @@ static uint32_t op_of_process(const struct grouping *x, const struct op *op,
 	return site->thread ? x->a->threads.data[site->thread].process : site->process;
 }
 
+static uint32_t op_rank(const struct grouping *x, const struct op *op, const struct site *site)
+{
+	return x->a->processes.data[op_of_process(x, op, site)].rank;
+}
+
 static uint32_t op_scope(const struct grouping *x, const struct op *op, const struct site *site)
 {
 	(void)op;
@@ -106,6 +111,11 @@ static uint32_t host_thread(const struct grouping *x, const struct sample_group 
 static uint32_t host_process(const struct grouping *x, const struct sample_group *g)
 {
 	return x->a->threads.data[g->thread].process;
+}
+
+static uint32_t host_rank(const struct grouping *x, const struct sample_group *g)
+{
+	return x->a->processes.data[host_process(x, g)].rank;
 }
 
 static uint32_t host_scope(const struct grouping *x, const struct sample_group *g)
@@ -168,6 +178,13 @@ static int describe_process(struct grouping *x, uint32_t id, struct analysis_gro
 				 &ret->label);
 }
 
+/* @id: rank + 1 */
+static int describe_rank(struct grouping *x, uint32_t id, struct analysis_group *ret)
+{
+	int rc = set_text(x, keep(x->g, "%" PRIu32, id - 1), &ret->filter.rank);
+	return rc < 0 ? rc : set_text(x, keep(x->g, "rank %" PRIu32, id - 1), &ret->label);
+}
+
 /* The name as a pattern that matches nothing else. */
 static int describe_scope(struct grouping *x, uint32_t id, struct analysis_group *ret)
 {
@@ -193,6 +210,7 @@ static const struct key keys[] = {
 	{ "stream", op_queue, NULL, describe_queue },
 	{ "process", op_of_process, host_process, describe_process },
 	{ "thread", op_thread, host_thread, describe_thread },
+	{ "rank", op_rank, host_rank, describe_rank },
 	{ "scope", op_scope, host_scope, describe_scope },
 };
 
@@ -208,17 +226,16 @@ bool analysis_groups_known(const char *name)
 
 static int row_of(struct grouping *x, const struct key *key, uint32_t id, struct row **ret)
 {
-	while (x->row_of.len <= id) {
-		if (vec_push(&x->row_of, 0) < 0)
-			return -ENOMEM;
+	const uint64_t *known = hash_get(&x->row_of, id);
+	if (known) {
+		*ret = &x->g->rows.data[*known];
+		return 0;
 	}
-	if (!x->row_of.data[id]) {
-		struct row row = { .group.filter = *x->filter };
-		if (key->describe(x, id, &row.group) < 0 || vec_push(&x->g->rows, row) < 0)
-			return -ENOMEM;
-		x->row_of.data[id] = (uint32_t)x->g->rows.len;
-	}
-	*ret = &x->g->rows.data[x->row_of.data[id] - 1];
+	struct row row = { .group.filter = *x->filter };
+	if (key->describe(x, id, &row.group) < 0 || hash_set(&x->row_of, id, x->g->rows.len) < 0 ||
+	    vec_push(&x->g->rows, row) < 0)
+		return -ENOMEM;
+	*ret = vec_last(&x->g->rows);
 	return 0;
 }
 
@@ -351,7 +368,7 @@ int analysis_groups_new(struct analysis_groups **ret, struct analysis *a,
 	}
 	if (!strcmp(name, "step"))
 		rc = group_steps(&x, err);
-	vec_release(&x.row_of);
+	hash_release(&x.row_of);
 	free(x.scopes);
 	if (rc < 0)
 		return rc;

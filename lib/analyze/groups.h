@@ -11,7 +11,7 @@ struct analysis_group {
 
 struct analysis_groups;
 
-/* "device", "stream", "process", "thread", "step" or "scope". */
+/* "device", "stream", "process", "rank", "thread", "step" or "scope". */
 bool analysis_groups_known(const char *key);
 /*
  * The parts of what @filter leaves, those with most device time first, steps in their order. -EINVAL

@@ -124,6 +124,17 @@ class Schema(unittest.TestCase):
                 self.assertTrue(header.startswith(part + ',kernel,'))
         self.assertEqual(run('report', H100, '--by', 'colour').returncode, 129)
 
+    def test_by_rank(self):
+        paths = [os.path.join(TRACES, f'ranks_{i}_of_2.json.gz') for i in range(2)]
+        if not os.path.exists(paths[0]):
+            self.skipTest('needs the shared traces')
+        rows = json.loads(self.report(*paths, '--by', 'rank', '--view', 'where', '--json'))['where']
+        self.assertEqual({row['rank'] for row in rows}, {'rank 0', 'rank 1'})
+        for i, path in enumerate(paths):
+            alone = json.loads(self.report(path, '--view', 'where', '--json'))['where']
+            self.assertEqual([(r['what'], r['ns']) for r in alone],
+                             [(r['what'], r['ns']) for r in rows if r['rank'] == f'rank {i}'])
+
     def test_filters(self):
         if not os.path.exists(H100):
             self.skipTest('needs the shared traces')

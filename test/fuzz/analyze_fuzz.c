@@ -207,16 +207,15 @@ static void check_devices(struct analysis *a, const struct analysis_filter *filt
 
 static void check_groups(struct analysis *a)
 {
-	static const char *const keys[] = {
-		"device", "stream", "process", "thread", "step", "scope"
-	};
+	static const char *const keys[] = { "device", "stream", "process", "rank",
+					    "thread", "step",   "scope" };
 	const struct analysis_filter everything = { .pid = NULL };
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		CLEANUP(analysis_groups_free) struct analysis_groups *g = NULL;
 		if (analysis_groups_new(&g, a, &everything, keys[i], NULL) < 0)
 			abort();
 		const struct analysis_group *first = analysis_groups_get(g, 0);
-		assert(!first || *first->label || i == 5);
+		assert(!first || *first->label || i == 6);
 	}
 }
 
