@@ -90,15 +90,35 @@ void trace_text_quote(struct trace_text *t, const char *text)
 	json_escape(&t->text, text);
 }
 
+/* What was added to the text since @begin, kept. */
+static void keep(struct trace_short *ret, const struct strbuf *text, size_t begin)
+{
+	size_t size = text->len - begin;
+	if (text->failed || size > sizeof(ret->text))
+		return;
+	memcpy(ret->text, text->data + begin, size);
+	ret->size = (uint8_t)size;
+}
+
 void trace_text_begin(struct trace_text *t, char phase, uint64_t pid, uint64_t tid)
 {
-	strbuf_puts(&t->text, t->has_events ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+	struct trace_start *start = &t->starts[(tid ^ (uint64_t)phase << 4) % TRACE_STARTS];
+
+	strbuf_puts(&t->text, t->has_events ? ",\n" : "\n");
 	t->has_events = true;
+	if (start->text.size && start->phase == phase && start->pid == pid && start->tid == tid) {
+		strbuf_add(&t->text, start->text.text, start->text.size);
+		return;
+	}
+	size_t begin = t->text.len;
+	strbuf_puts(&t->text, "{\"ph\":\"");
 	strbuf_putc(&t->text, phase);
 	strbuf_puts(&t->text, "\",\"pid\":");
 	export_number(&t->text, pid, 1);
 	strbuf_puts(&t->text, ",\"tid\":");
 	export_number(&t->text, tid, 1);
+	*start = (struct trace_start){ .phase = phase, .pid = pid, .tid = tid };
+	keep(&start->text, &t->text, begin);
 }
 
 static void put_us(struct trace_text *t, const char *key, uint64_t ns)
@@ -113,10 +133,18 @@ void trace_text_time(struct trace_text *t, const char *key, uint64_t time_ns)
 {
 	strbuf_puts(&t->text, ",\"");
 	strbuf_puts(&t->text, key);
+	if (t->moment.size && t->moment_ns == time_ns) {
+		strbuf_add(&t->text, t->moment.text, t->moment.size);
+		return;
+	}
+	size_t begin = t->text.len;
 	if (time_ns >= t->base_ns)
 		put_us(t, "\":", time_ns - t->base_ns);
 	else
 		put_us(t, "\":-", t->base_ns - time_ns);
+	t->moment_ns = time_ns;
+	t->moment.size = 0;
+	keep(&t->moment, &t->text, begin);
 }
 
 void trace_text_span(struct trace_text *t, uint64_t pid, uint64_t tid, uint64_t begin_ns,

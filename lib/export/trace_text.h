@@ -9,6 +9,19 @@
 
 #include <stdio.h>
 
+#define TRACE_STARTS 256u
+
+struct trace_short {
+	char text[120];
+	uint8_t size; /* 0: nothing yet */
+};
+
+struct trace_start {
+	char phase;
+	uint64_t pid, tid;
+	struct trace_short text;
+};
+
 struct trace_text {
 	FILE *out;
 	uint64_t base_ns;
@@ -16,6 +29,10 @@ struct trace_text {
 	int error;
 	struct strbuf text; /* not written yet */
 	struct words words;
+	/* What comes again and again: how events of a line begin, and the moment at hand. */
+	struct trace_start starts[TRACE_STARTS];
+	uint64_t moment_ns;
+	struct trace_short moment;
 };
 
 void trace_text_init(struct trace_text *t, FILE *out, uint64_t base_ns);

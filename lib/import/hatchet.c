@@ -222,22 +222,7 @@ static int on_string(void *data, const unsigned char *text, size_t size)
 	return on_value(data, span_of(text, size));
 }
 
-static int on_nothing(void *data)
-{
-	(void)data;
-	return 1;
-}
-
-static int on_boolean(void *data, int value)
-{
-	(void)data;
-	(void)value;
-	return 1;
-}
-
 static const yajl_callbacks callbacks = {
-	.yajl_null = on_nothing,
-	.yajl_boolean = on_boolean,
 	.yajl_number = on_number,
 	.yajl_string = on_string,
 	.yajl_start_map = on_map,
