@@ -95,6 +95,9 @@ static int output_adopt(struct output *o, int fd)
 	return 0;
 }
 
+#define PROC_FD   "/proc/self/fd/%d"
+#define NAMES_MAX 1000u /* of one process; then something is wrong */
+
 /* Under sudo the file belongs to whoever called sudo. Best effort: root can read it anyway. */
 static void give_to_caller(int fd)
 {
@@ -108,8 +111,55 @@ static void give_to_caller(int fd)
 		return;
 }
 
+/* A file without a name leaves nothing behind, however its writer ends. Not every file system has
+ * them, and giving it a name later takes /proc. */
+static int create_unnamed(struct output *o)
+{
+	const char *slash = strrchr(o->path, '/');
+	CLEANUP_FREE char *folder = slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : NULL;
+	char self[32];
+
+	if (slash && !folder)
+		return -ENOMEM;
+	CLEANUP_CLOSE int fd = open(folder ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	snprintf(self, sizeof(self), PROC_FD, fd);
+	if (access(self, F_OK) < 0)
+		return -errno;
+	o->fd = TAKE_FD(fd);
+	o->is_unnamed = true;
+	return 0;
+}
+
+/* The name that it then has to be renamed from: one that nothing has. */
+static int give_name(struct output *o)
+{
+	char self[32], suffix[32];
+	snprintf(self, sizeof(self), PROC_FD, o->fd);
+	for (unsigned i = 0;; i++) {
+		snprintf(suffix, sizeof(suffix), ".%d.%u", (int)getpid(), i);
+		CLEANUP_FREE char *temp = path_join(o->path, suffix);
+		if (!temp)
+			return -ENOMEM;
+		if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0) {
+			o->temp = TAKE(temp);
+			o->is_unnamed = false;
+			return 0;
+		}
+		if (errno != EEXIST || i == NAMES_MAX)
+			return -errno;
+	}
+}
+
 static int output_create(struct output *o, struct err *err)
 {
+	if (create_unnamed(o) == 0) {
+		o->owns_fd = true;
+		o->can_cut = true;
+		give_to_caller(o->fd);
+		return 0;
+	}
 	CLEANUP_FREE char *temp = path_join(o->path, ".XXXXXX");
 	if (!temp)
 		return err_set(err, -ENOMEM, "cannot create '%s'", o->path);
@@ -185,13 +235,15 @@ int output_commit(struct output *o, struct err *err)
 {
 	CLEANUP_FREE char *old = NULL;
 
-	if (!o->temp)
+	if (!o->temp && !o->is_unnamed)
 		return 0;
 	int found = existing_check(o->path, &old, err);
 	if (found < 0)
 		return found;
 	if (found == EXISTING_STREAM)
 		return err_set(err, -EEXIST, "'%s' is not a regular file", o->path);
+	if (o->is_unnamed && give_name(o) < 0)
+		return err_set(err, -errno, "cannot give '%s' its name", o->path);
 	if (found == EXISTING_CAPTURE && rename(o->path, old) < 0)
 		return err_set(err, -errno, "cannot rename '%s' to '%s'", o->path, old);
 

@@ -20,6 +20,7 @@ struct output {
 	uint64_t written; /* whole writes */
 	char *path;       /* what it is called in messages, and shall be called in the end */
 	char *temp;       /* what it is called until then; NULL: no renaming */
+	bool is_unnamed;  /* it is not called anything until then */
 	int error;        /* the first one: sticks */
 	struct err err;
 };

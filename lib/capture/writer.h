@@ -2,9 +2,9 @@
 /*
  * Writes a capture (FORMAT.md). Knows framing, interning and files; not what a record means.
  *
- * The file appears under its final name only with capture_writer_commit(): until then it is an
- * O_EXCL temporary in the same folder, so that a recording that never starts leaves an older file
- * alone. What is flushed is readable whatever happens to the recorder afterwards.
+ * The file appears under its final name only with capture_writer_commit(): until then it has no
+ * name, or that of an O_EXCL temporary in the same folder, so that a recording that never starts
+ * leaves an older file alone. What is flushed is readable whatever happens to the recorder afterwards.
  *
  * Every function returns 0 or a negative errno. A write error (full disk) sticks: it is returned by
  * this and all later calls, and what was written before stays readable.
