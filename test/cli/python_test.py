@@ -291,7 +291,7 @@ class Stacks(unittest.TestCase):
                     ('<module>', script, calls[1])]
         for version, path in find_pythons():
             with self.subTest(python=path):
-                done = run('record', '-o', self.data, '-F', '499', '--', path, script, '0.5')
+                done = run('record', '-o', self.data, '-F', '499', '--', path, script, '0.3')
                 if done.returncode == 77:
                     continue
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -302,6 +302,37 @@ class Stacks(unittest.TestCase):
                 self.assertGreater(len(inside), 50)
                 self.assertLessEqual(len(inside) - len(right), max(1, 0.001 * len(inside)),
                                      [s for s in inside if s not in right][:1])
+
+    def test_finalising(self):
+        """An interpreter that ends: what runs at its exit, beside a thread that is not waited for, and
+        what runs when it is taken down."""
+        script = os.path.join(self.folder, 'ending.py')
+        with open(script, 'w', encoding='utf-8') as out:
+            out.write('import atexit, sys, threading, time\n'
+                      'def burn(seconds, now=time.process_time):\n'
+                      '    end = now() + seconds\n'
+                      '    while now() < end: pass\n'
+                      'def spin():\n'
+                      '    while True: burn(0.01)\n'
+                      'def ending(): burn(0.3)\n'
+                      'class Last:\n'
+                      '    def __del__(self, burn=burn): burn(0.2)\n'
+                      'atexit.register(ending)\n'
+                      'if sys.argv[1] == "thread":\n'
+                      '    threading.Thread(target=spin, daemon=True).start()\n'
+                      'else: last = Last()\n')
+        for (version, path), how in itertools.product(find_pythons(), ('thread', 'last')):
+            with self.subTest(python=path, how=how):
+                done = run('record', '-o', self.data, '-F', '499', '--', path, script, how)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                seen = Counter()
+                for _, flags, _, frames in Capture(self.data).samples:
+                    ours = [(f[1].split('.')[-1], f[3]) for f in frames if f[0] == 'py' and f[2] == script]
+                    if ours and ours[0][0] == 'burn':
+                        seen[tuple(ours[1:])] += 1
+                expected = {(('ending', 7),), (('spin', 6),) if how == 'thread' else (('__del__', 9),)}
+                self.assertEqual({chain for chain, count in seen.items() if count > 20}, expected, seen)
+                self.assertLessEqual(sum(seen.values()) - sum(seen[e] for e in expected), 1, seen)
 
     def test_renamed(self):
         """A static interpreter without symbols, under a name that says nothing, which is deleted."""
