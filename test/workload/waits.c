@@ -4,7 +4,7 @@
  * each: "NAME NS". A second thread serves them.
  *	plain  COUNT times each: 20 ms for a lock that another thread holds, 10 ms of sleep, 30 ms for
  *	       a byte of a pipe and 40 ms for a futex
- *	often  COUNT times to and fro through two pipes, as fast as they go ("pong NS")
+ *	often  COUNT times to and fro through two pipes, as fast as they go; and CPU time ("cpu NS")
  *	launch as plain, after a call that probes see (needs libOpenCL.so.1 to be loaded by name)
  */
 #define _GNU_SOURCE
@@ -150,10 +150,13 @@ static void plain(long count)
 static void often(long count)
 {
 	uint64_t start = now();
+	struct timespec cpu;
 
 	for (long i = 0; i < count; i++)
 		wait_pong();
 	printf("wait_pong %" PRIu64 "\n", now() - start);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	printf("cpu %" PRIu64 "\n", (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec);
 }
 
 /* Any call that probes look at makes this a program that uses an accelerator. */
