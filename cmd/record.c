@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /* POCL 3.1 has lines only for kernels that it does not optimise, and only while their source, a
@@ -187,6 +188,14 @@ static int finish(struct session *session, const struct record_options *opt, int
 	return status_of(&result, session_wait_command(session));
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void watch(struct record_options *opt, int fd, int (*fn)(void *, struct session *),
 		  void *data)
 {
@@ -195,12 +204,76 @@ static void watch(struct record_options *opt, int fd, int (*fn)(void *, struct s
 	s->watches[s->watch_count++] = (struct session_watch){ fd, fn, data };
 }
 
+/* Where it is written next, and until when at most. */
+static int next_file(struct record_options *opt, const char *output, uint64_t ends_ns)
+{
+	struct session_options *s = &opt->session;
+	const struct switch_output *switching = &opt->switching;
+
+	if (!switching->is_on)
+		return 0;
+	s->output = switch_output_next(&opt->switching, output);
+	s->max_bytes = switching->bytes;
+	s->duration_ns = switching->time_ns;
+	uint64_t now_ns = monotonic_ns(), left_ns = ends_ns > now_ns ? ends_ns - now_ns : 1;
+	if (ends_ns && (!s->duration_ns || left_ns < s->duration_ns))
+		s->duration_ns = left_ns;
+	return s->output ? 0 : -ENOMEM;
+}
+
+/* Has it ended only to go on in another file? */
+static bool is_switch(struct record_options *opt, const struct session *session, uint64_t ends_ns)
+{
+	const struct switch_output *switching = &opt->switching;
+	bool was_wanted = switching->is_wanted;
+
+	opt->switching.is_wanted = false;
+	if (!switching->is_on || (ends_ns && monotonic_ns() >= ends_ns))
+		return false;
+	switch (session_end(session)) {
+	case SESSION_MAX_SIZE:
+	case SESSION_DURATION:
+		return true;
+	case SESSION_STOPPED:
+		return was_wanted;
+	case SESSION_COMMAND_ENDED:
+	case SESSION_TARGETS_ENDED:
+	case SESSION_WRITE_ERROR:
+		break;
+	}
+	return false;
+}
+
+/* The next one is armed before this one ends. -ESRCH: there is none. */
+static int go_on(struct session **session, const struct record_options *opt, const char *file)
+{
+	CLEANUP(session_free) struct session *next = NULL;
+	struct session_result result;
+	struct err err;
+
+	int rc = session_succeed(&next, *session, &opt->session, &err);
+	if (rc == -ESRCH)
+		return rc;
+	if (rc < 0 || session_stop(*session, &result, &err) < 0)
+		return tell_error(&err);
+	if (!opt->quiet)
+		print_summary(&result, file);
+	print_losses(&result);
+	session_free(*session);
+	*session = TAKE(next);
+	return CMD_OK;
+}
+
 static int run(struct record_options *opt, int signal_fd, const sigset_t *blocked)
 {
 	CLEANUP(session_free) struct session *session = NULL;
+	const char *output = opt->session.output;
+	uint64_t ends_ns = opt->session.duration_ns ? monotonic_ns() + opt->session.duration_ns : 0;
 	bool command_failed;
 	struct err err;
 
+	if (next_file(opt, output, ends_ns) < 0)
+		return tell("no memory");
 	if (session_open(&session, &opt->session, &err) < 0)
 		return tell_error(&err);
 	int rc = session_start(session, &command_failed, &err);
@@ -209,12 +282,24 @@ static int run(struct record_options *opt, int signal_fd, const sigset_t *blocke
 		/* As shells and env(1) have it. */
 		return command_failed ? (rc == -ENOENT ? 127 : 126) : CMD_FAILED;
 	}
-	if (!opt->session.command && !opt->quiet && !opt->session.duration_ns &&
-	    isatty(STDERR_FILENO))
+	if (!opt->session.command && !opt->quiet && !ends_ns && isatty(STDERR_FILENO))
 		fputs("[ accel-prof record: Recording; Ctrl-C ends it ]\n", stderr);
-	if (session_loop(session, &err) < 0)
-		return tell_error(&err);
-	return finish(session, opt, signal_fd, blocked);
+	for (;;) {
+		const char *file = opt->session.output;
+		if (session_loop(session, &err) < 0)
+			return tell_error(&err);
+		if (!is_switch(opt, session, ends_ns))
+			return finish(session, opt, signal_fd, blocked);
+		if (next_file(opt, output, ends_ns) < 0)
+			return tell("no memory");
+		int status = go_on(&session, opt, file);
+		if (status == -ESRCH) {
+			opt->session.output = file;
+			return finish(session, opt, signal_fd, blocked);
+		}
+		if (status != CMD_OK)
+			return status;
+	}
 }
 
 static int record(struct record_options *opt)
@@ -228,7 +313,11 @@ static int record(struct record_options *opt)
 	if (signal_fd < 0 || toggle_fd < 0)
 		return tell("cannot wait for signals: %s", strerror(errno));
 	opt->session.stop_fd = signal_fd;
-	watch(opt, toggle_fd, control_toggle, &toggle_fd);
+	struct switch_signal switch_signal = { toggle_fd, &opt->switching };
+	if (opt->switching.is_on && !opt->switching.bytes && !opt->switching.time_ns)
+		watch(opt, toggle_fd, switch_output_signal, &switch_signal);
+	else
+		watch(opt, toggle_fd, control_toggle, &toggle_fd);
 	if (opt->control) {
 		if (control_open(&control, opt->control, &err) < 0)
 			return tell_error(&err);

@@ -25,6 +25,8 @@ enum {
 	OPT_NO_OFF_CPU,
 	OPT_ENGINE,
 	OPT_CONTROL,
+	OPT_SWITCH_OUTPUT,
+	OPT_SWITCH_MAX_FILES,
 };
 
 static const struct argp_option options[] = {
@@ -75,6 +77,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "duration", OPT_DURATION, "TIME", 0, "End after TIME (10, 1.5s, 200ms, 5m)", 0 },
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "End when the file has SIZE (100M, 2G)", 0 },
+	{ "switch-output", OPT_SWITCH_OUTPUT, "WHEN", OPTION_ARG_OPTIONAL,
+	  "Go on in a new file on SIGUSR2 ('signal', usual), at a size (100M) or after a time (30s); "
+	  "the time is behind the files' names",
+	  0 },
+	{ "switch-max-files", OPT_SWITCH_MAX_FILES, "N", 0, "Keep the last N of these files", 0 },
 	{ "compression-level", 'z', "N", OPTION_ARG_OPTIONAL, "Compress harder (6), 1 to 9", 0 },
 	{ "lines", OPT_LINES, NULL, 0,
 	  "Let POCL build kernels with line tables, which turns optimisation off", 0 },
@@ -326,6 +333,14 @@ static error_t parse_course(int key, char *arg, struct argp_state *state)
 		if (parse_size(arg, &s->max_bytes) < 0 || !s->max_bytes)
 			argp_error(state, "'%s' is no size", arg);
 		return 0;
+	case OPT_SWITCH_OUTPUT:
+		if (switch_output_parse(&opt->switching, arg) < 0)
+			argp_error(state, "'%s' is neither 'signal' nor a size or a time", arg);
+		return 0;
+	case OPT_SWITCH_MAX_FILES:
+		if (parse_u32(arg, 10, &opt->switching.files_max) < 0 || !opt->switching.files_max)
+			argp_error(state, "'%s' is no number of files", arg);
+		return 0;
 	case 'z':
 		if (arg && (parse_u32(arg, 10, &level) < 0 || level < 1 || level > 9))
 			argp_error(state, "'%s' is no level: from 1, fast, to 9, small", arg);
@@ -364,6 +379,10 @@ static void check(struct record_options *opt, struct argp_state *state)
 		argp_error(state, "-a and -G record more than -p or -t: not both");
 	if (s->frequency && s->period)
 		argp_error(state, "-F or -c, not both");
+	if (opt->switching.is_on && (opt->windows.len || s->waits_for_enable || s->max_bytes))
+		argp_error(state, "--switch-output goes with neither -D nor --max-size");
+	if (opt->switching.is_on && !strcmp(opt->output, "-"))
+		argp_error(state, "--switch-output needs files, and '-' is none");
 	s->pids = opt->pids.list.data;
 	s->pid_count = opt->pids.list.len;
 	s->tids = opt->tids.list.data;
@@ -407,4 +426,5 @@ void record_options_release(struct record_options *opt)
 	vec_release(&opt->tids.list);
 	vec_release(&opt->cpus.list);
 	vec_release(&opt->windows);
+	switch_output_release(&opt->switching);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/vec.h"
+#include "cmd/switch_output.h"
 #include "collect/session.h"
 
 #include <argp.h>
@@ -19,6 +20,7 @@ struct record_options {
 	VEC(struct session_window) windows;
 	const char *output;
 	const char *control; /* "fifo:COMMANDS[,ANSWERS]" or "fd:N[,N]" */
+	struct switch_output switching;
 	bool quiet, verbose, lines;
 	char line_flags[1024];
 	const char *environment[3];

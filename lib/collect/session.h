@@ -133,6 +133,13 @@ DEFINE_CLEANUP(session_free, struct session *)
 int session_start(struct session *s, bool *ret_command_failed, struct err *err);
 /* Record until something ends it. */
 int session_loop(struct session *s, struct err *err);
+/*
+ * succeed.c: a new session with @opt, but for the command, of what @before records now, started; the
+ * command, if there is one, is the new one's. @before goes on until it is stopped: what both see is in
+ * both. -ESRCH: there is nothing left to record, and @before has ended with its targets.
+ */
+int session_succeed(struct session **ret, struct session *before, const struct session_options *opt,
+		    struct err *err);
 /* Begin or end a window now; nothing when it is so already. */
 int session_enable(struct session *s, bool is_on);
 bool session_is_enabled(const struct session *s);

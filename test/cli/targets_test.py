@@ -14,6 +14,7 @@ from command import PROGRAM, run
 from record_test import SPLIT, Capture
 
 ENGINES = ('bpf', 'perf')
+IS_FULL = bool(os.environ.get('ACCEL_PROF_TEST_FULL'))
 WRITES = 'i=0; while [ $i -lt 300 ]; do echo x; i=$((i+1)); done'
 CGROUPS = ('/sys/fs/cgroup', '/sys/fs/cgroup/unified')
 
@@ -247,6 +248,54 @@ class Targets(unittest.TestCase):
         # The recorder may be woken late.
         self.assertLess(max(taken), times[1] + 0.29)
 
+    def parts(self):
+        return sorted(name for name in os.listdir(self.folder)
+                      if re.fullmatch(r'a\.data\.\d{8}T\d{8}', name))
+
+    def test_switch_output(self):
+        """A file a second, each whole, without a gap; the command's status at the end."""
+        for engine in ENGINES if IS_FULL else ENGINES[:1]:
+            done = run('record', '--engine', engine, '-o', self.data, '--switch-output=1s', '-F', '999',
+                       '--', 'sh', '-c', f'{SPLIT} threads 500 > /dev/null; exit 7')
+            self.assertEqual(done.returncode, 7, done.stderr)
+            parts = self.parts()
+            self.assertGreaterEqual(len(parts), 2, engine)
+            ranges = []
+            for part in parts:
+                path = os.path.join(self.folder, part)
+                capture = Capture(path)
+                self.assertEqual(capture.status, 0, part)
+                times = [float(t) for t in re.findall(r'^CPU_SAMPLE time=([\d.]+)', capture.text,
+                                                      re.MULTILINE)]
+                if times:
+                    ranges.append((min(times), max(times)))
+                    self.assertGreater(capture.by_function(SPLIT)['burn'], 0, engine)
+                os.unlink(path)
+            for (_, before), (after, _) in zip(ranges, ranges[1:]):
+                self.assertLess(after - before, 0.3, (engine, ranges))
+
+    def test_switch_by_signal(self):
+        process = self.busy()
+        with subprocess.Popen([PROGRAM, 'record', '-o', self.data, '--switch-output',
+                               '--switch-max-files', '2', '-p', str(process.pid)],
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            seen = set()
+            for count in range(1, 4):
+                for _ in range(2000):
+                    seen.update(self.parts())
+                    if len(seen) == count:
+                        break
+                    time.sleep(0.01)
+                time.sleep(0.2)
+                recorder.send_signal(signal.SIGUSR2 if count < 3 else signal.SIGINT)
+            _, told = recorder.communicate(timeout=20)
+        self.assertEqual(recorder.returncode, 0, told)
+        self.assertEqual(told.count('Captured and wrote'), 3, told)
+        self.assertEqual(len(seen), 3, told)
+        self.assertEqual(self.parts(), sorted(seen)[1:])
+        for part in self.parts():
+            self.assertEqual(Capture(os.path.join(self.folder, part)).status, 0)
+
     def test_bad_control(self):
         for text in ('nonsense', 'fifo:/no/such/pipe', 'fd:999'):
             done = run('record', '--control', text, '-o', self.data, '--', 'true')
@@ -257,7 +306,8 @@ class Targets(unittest.TestCase):
         for args in (['-a', '-p', '1'], ['-G', 'x', '-t', '1'], ['-p', '1', '-t', '1'], ['-C', 'x'],
                      ['-C', '3-1'], ['-F', '99', '-c', '10', 'true'], ['-c', '0', 'true'],
                      ['-D', 'x', 'true'], ['-D', '20-10', 'true'], ['-D', '10-20,15-30', 'true'],
-                     ['-D', '10,20', 'true'], ['-z10', 'true'], ['--engine', 'x', 'true'], ['-t', '0']):
+                     ['-D', '10,20', 'true'], ['--switch-output=x', 'true'],
+                     ['--switch-output', '-o', '-', 'true'], ['--switch-output', '-D', '5', 'true'], ['-z10', 'true'], ['--engine', 'x', 'true'], ['-t', '0']):
             done = run('record', *args, cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (129, ''), args)
 
