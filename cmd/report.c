@@ -605,7 +605,7 @@ static int make_profile(struct profile **ret, const struct report_options *opt, 
 /* ---- the same table for each part ---- */
 
 struct part_maker {
-	const struct report_options *opt;
+	struct report_options *opt; /* whose tree.columns outlive the table */
 	struct analysis *a;
 	size_t limit;
 };
@@ -629,7 +629,7 @@ static int make_part(void *data, const struct analysis_filter *filter, struct sh
 			  .filter = filter,
 			  .sort = opt.sort,
 			  .limit = m->limit,
-			  .tree = &opt.tree };
+			  .tree = &m->opt->tree };
 	rc = opt.view->make(t, &v, err);
 	analysis_summary_release(&s);
 	return rc;

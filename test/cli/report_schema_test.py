@@ -124,6 +124,13 @@ class Schema(unittest.TestCase):
                 self.assertTrue(header.startswith(part + ',kernel,'))
         self.assertEqual(run('report', H100, '--by', 'colour').returncode, 129)
 
+    def test_tree_by(self):
+        rows = json.loads(self.report(self.capture, '--by', 'process', '-m', 'time/ns,count',
+                                      '--json'))['tree']
+        self.assertEqual(list(rows[0])[:4], ['process', 'time/ns', 'count', 'frame'])
+        whole = json.loads(self.report(self.capture, '-m', 'time/ns,count', '--json'))['tree']
+        self.assertEqual(rows[0]['time/ns'], whole[0]['time/ns'])
+
     def test_by_rank(self):
         paths = [os.path.join(TRACES, f'ranks_{i}_of_2.json.gz') for i in range(2)]
         if not os.path.exists(paths[0]):
