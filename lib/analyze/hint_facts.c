@@ -51,8 +51,9 @@ static void take_summary(struct facts *x, const struct analysis_summary *s)
 	o->copy_idle_ns = d->ns[ACCOUNT_COPY];
 	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
 		o->window_ns += d->ns[i];
-	if (!s->device_count)
-		o->window_ns = (s->end_ns - s->begin_ns) * s->ranks;
+	if (!s->device_count &&
+	    __builtin_mul_overflow(s->end_ns - s->begin_ns, s->ranks, &o->window_ns))
+		o->window_ns = UINT64_MAX;
 	o->ops = d->ops;
 	o->launched_idle = d->launched_idle;
 	o->replayed = s->launches_replayed;

@@ -11,8 +11,9 @@
 #define NAME_EVENT     "memory"
 #define NAME_ALLOCATED "memory allocated"
 #define NAME_RESERVED  "memory reserved"
-/* More is no memory; sums of as many events as there can be stay in range. */
+/* More is no memory; and sums of hostile events stop where they still can be added up. */
 #define BYTES_MAX (INT64_C(1) << 50)
+#define SUM_MAX   (INT64_C(1) << 60)
 
 void memory_release(struct memory *m)
 {
@@ -122,6 +123,7 @@ static int take_event(struct finding *x, const struct record_counter *c, uint32_
 	struct memory_series *s = &x->m->series.data[series];
 
 	s->now += bytes;
+	s->now = s->now > SUM_MAX ? SUM_MAX : s->now < -SUM_MAX ? -SUM_MAX : s->now;
 	s->lowest = s->now < s->lowest ? s->now : s->lowest;
 	if (filter_time(x->f, c->time_ns) && (s->peak_event == SIZE_MAX || s->now > s->highest)) {
 		s->highest = s->now;

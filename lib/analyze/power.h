@@ -20,8 +20,9 @@ bool power_any(const struct analysis *a);
 /* Watts of a device (row) over a time, in the mean; 0 where nothing is known. */
 double power_mean(const struct power *p, uint32_t device, uint64_t begin_ns, uint64_t end_ns);
 
-/* Microjoules. */
+/* Microjoules; of times that are nonsense, as many as there can be. */
 static inline uint64_t power_energy(double watts, uint64_t ns)
 {
-	return (uint64_t)(watts * (double)ns / 1000 + 0.5);
+	double uj = watts * (double)ns / 1000 + 0.5;
+	return uj < 1e18 ? (uint64_t)uj : (uint64_t)1e18;
 }
