@@ -35,7 +35,6 @@ void profile_free(struct profile *p)
 		free(p->metrics[i].self);
 		free(p->metrics[i].total);
 	}
-	path_cache_release(&p->paths);
 	vec_release(&p->nodes);
 	slots_release(&p->slots);
 	strtab_release(&p->frames);

@@ -26,24 +26,6 @@ struct metric {
 	uint32_t values_cap;
 };
 
-struct path_step {
-	uint32_t frame, node;
-};
-
-/* Where a beginning of some path ended; see path.c. */
-struct path_prefix {
-	uint64_t hash;
-	uint32_t node;
-	uint16_t length; /* 0: free */
-	uint16_t uses;   /* less the attempts to take its place */
-};
-
-struct path_cache {
-	VEC(struct path_step) last; /* the path that was added last */
-	struct path_prefix *prefixes;
-	uint64_t lengths; /* bit n: a prefix of that length was ever kept */
-};
-
 struct profile {
 	struct strtab strings;
 	struct strtab frames; /* of struct frame_record; number 0, the empty string, is no frame */
@@ -55,11 +37,8 @@ struct profile {
 	struct metric metrics[PROFILE_METRICS_MAX];
 	int metric_count;
 
-	struct path_cache paths;
 	bool failed; /* a value was lost to a lack of memory; profile_finish() says so */
 };
 
 /* Room for a value on each node. 0 or -ENOMEM. */
 int metric_reserve(struct profile *p, struct metric *m);
-
-void path_cache_release(struct path_cache *c);
