@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -51,6 +52,33 @@ static const struct argp_option input_only[] = {
 
 const struct argp file_options = { .options = both, .parser = parse_files };
 const struct argp input_options = { .options = input_only, .parser = parse_files };
+
+static error_t parse_many(int key, char *arg, struct argp_state *state)
+{
+	struct files_options *opt = state->input;
+
+	switch (key) {
+	case 'o':
+		opt->output = arg;
+		return 0;
+	case 'q':
+		opt->is_quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return vec_push(&opt->paths, arg) < 0 ? ENOMEM : 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option many[] = {
+	{ "output", 'o', "FILE", 0, "Write to FILE ('accel-prof.data'); '-' is standard output",
+	  0 },
+	{ "quiet", 'q', NULL, 0, "Do not say what became of the files", 0 },
+	{ 0 },
+};
+
+const struct argp files_options = { .options = many, .parser = parse_many };
 
 static error_t parse_leaf(int key, char *arg, struct argp_state *state)
 {

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "base/vec.h"
+
 #include <argp.h>
 #include <stdbool.h>
 
@@ -22,5 +24,16 @@ bool file_options_to_stdout(const struct file_options *opt);
 
 /* -i, the argument, and -o; -i and the argument alone. Their input is a `struct file_options`. */
 extern const struct argp file_options, input_options;
+/* Of commands that make a capture out of many files. */
+struct files_options {
+	VEC(const char *) paths;
+	const char *output; /* set it first to what is usual */
+	bool is_quiet;
+};
+
+/* -o, -q and the arguments. Its input is a `struct files_options`; that there are none is the command's
+ * to notice (ARGP_KEY_END). */
+extern const struct argp files_options;
+
 /* --leaf. Its input is an `enum analysis_leaf[ANALYSIS_LEAF_COUNT]`. */
 extern const struct argp leaf_options;

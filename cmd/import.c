@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "capture/writer.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output_name.h"
@@ -22,10 +23,8 @@ enum {
 };
 
 struct import_command {
-	VEC(const char *) files;
-	const char *output;
+	struct files_options files;
 	struct import_options import;
-	bool is_quiet;
 };
 
 static bool is_format(const char *name)
@@ -42,11 +41,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct import_command *c = state->input;
 
 	switch (key) {
-	case 'o':
-		c->output = arg;
-		return 0;
-	case 'q':
-		c->is_quiet = true;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->files;
 		return 0;
 	case KEY_FORMAT:
 		if (!is_format(arg))
@@ -59,10 +55,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_CAPTURE_TRACE:
 		c->import.capture_trace = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		return vec_push(&c->files, arg) < 0 ? ENOMEM : 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no file to import");
+	case ARGP_KEY_END:
+		if (!c->files.paths.len)
+			argp_error(state, "no file to import");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -79,20 +74,21 @@ static void show_progress(void *data, uint64_t bytes)
 static int run(struct import_command *c)
 {
 	CLEANUP(capture_writer_free) struct capture_writer *writer = NULL;
-	CLEANUP_FREE char *output = output_name(c->output);
+	CLEANUP_FREE char *output = output_name(c->files.output);
 	struct strbuf line = { 0 };
 	struct import_trust trust;
 	struct err err = { .text = "" };
 
 	if (!output)
-		return tell("cannot make a file name of '%s'", c->output);
+		return tell("cannot make a file name of '%s'", c->files.output);
 	struct capture_writer_options options = { .path = output };
-	bool shows = !c->is_quiet && isatty(STDERR_FILENO);
+	bool shows = !c->files.is_quiet && isatty(STDERR_FILENO);
 	if (shows)
 		c->import.progress = show_progress;
 	int rc = capture_writer_open(&writer, &options, &err);
 	if (!rc)
-		rc = import_files(writer, c->files.data, c->files.len, &c->import, &trust, &err);
+		rc = import_files(writer, c->files.paths.data, c->files.paths.len, &c->import,
+				  &trust, &err);
 	if (shows)
 		fputs("\r\033[K", stderr);
 	if (rc < 0 || capture_writer_flush(writer) < 0 || capture_writer_commit(writer, &err) < 0) {
@@ -100,7 +96,7 @@ static int run(struct import_command *c)
 			return tell("%s", capture_writer_error(writer));
 		return tell_error(&err);
 	}
-	if (c->is_quiet)
+	if (c->files.is_quiet)
 		return CMD_OK;
 	import_trust_text(&trust, &line);
 	tell("%s", strbuf_text(&line));
@@ -111,28 +107,27 @@ static int run(struct import_command *c)
 int cmd_import(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "output", 'o', "FILE", 0,
-		  "Write to FILE ('accel-prof.data'); '-' is standard output", 0 },
 		{ "format", KEY_FORMAT, "NAME", 0,
 		  "Take the input for NAME, one of chrome, hatchet, folded, rocprof, instead of looking",
 		  0 },
 		{ "strict", KEY_STRICT, NULL, 0, "Malformed input is an error", 0 },
 		{ "capture-trace", KEY_CAPTURE_TRACE, "FILE", 0,
 		  "Trace in which the graphs that are replayed were captured", 0 },
-		{ "quiet", 'q', NULL, 0, "Do not say how far the result can be trusted", 0 },
 		{ 0 },
 	};
+	static const struct argp_child children[] = { { .argp = &files_options }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = children,
 		.args_doc = "FILE...",
 		.doc = "Make a capture out of traces of other tools. Several files, or the files of a "
 		       "folder, are ranks of one job.",
 	};
-	struct import_command c = { .output = INPUT_DEFAULT };
+	struct import_command c = { .files.output = INPUT_DEFAULT };
 
 	options_parse(&argp, argc, argv, &c);
 	int status = run(&c);
-	vec_release(&c.files);
+	vec_release(&c.files.paths);
 	return status;
 }

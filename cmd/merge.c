@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "capture/writer.h"
 #include "cmd/cmd.h"
+#include "cmd/file_options.h"
 #include "cmd/input.h"
 #include "cmd/merged.h"
 #include "cmd/options.h"
@@ -20,15 +21,11 @@ enum {
 };
 
 struct merge_command {
-	VEC(const char *) files;
-	const char *output;
+	struct files_options files;
 	struct merged_options merged;
-	bool is_quiet;
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write to FILE ('accel-prof.data'); '-' is standard output",
-	  0 },
 	{ "frames", KEY_FRAMES, "WHAT[,WHAT]", 0,
 	  "What keeps call paths apart, as part of their first frame: 'rank', 'host', 'run' or "
 	  "'none'; 'rank,host' is usual, and --rank, --host and --run filter by all",
@@ -39,7 +36,6 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "ranks", KEY_RANKS, NULL, 0,
 	  "The files are ranks 0, 1, ... of one job, unless they say theirs", 0 },
-	{ "quiet", 'q', NULL, 0, "Do not say what was merged", 0 },
 	{ 0 },
 };
 
@@ -79,11 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct merge_command *c = state->input;
 
 	switch (key) {
-	case 'o':
-		c->output = arg;
-		return 0;
-	case 'q':
-		c->is_quiet = true;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->files;
 		return 0;
 	case KEY_FRAMES:
 		if (!is_frame_list(arg))
@@ -97,10 +90,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_RANKS:
 		c->merged.numbers_ranks = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		return vec_push(&c->files, arg) < 0 ? ENOMEM : 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no files to merge");
+	case ARGP_KEY_END:
+		if (!c->files.paths.len)
+			argp_error(state, "no files to merge");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -110,38 +102,41 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int run(struct merge_command *c)
 {
 	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
-	CLEANUP_FREE char *output = output_name(c->output);
+	CLEANUP_FREE char *output = output_name(c->files.output);
 	struct err err = { .text = "" };
 	int status = CMD_OK;
 
 	if (!output)
-		return tell("cannot make a file name of '%s'", c->output);
+		return tell("cannot make a file name of '%s'", c->files.output);
 	int rc = capture_writer_open(&w, &(struct capture_writer_options){ .path = output }, &err);
 	if (rc == 0)
-		rc = merged_write(w, c->files.data, c->files.len, &c->merged, &status, &err);
+		rc = merged_write(w, c->files.paths.data, c->files.paths.len, &c->merged, &status,
+				  &err);
 	if (rc == 0)
 		rc = capture_writer_commit(w, &err);
 	if (rc < 0)
 		return tell_error(&err);
-	if (!c->is_quiet)
-		tell("%zu files, %llu records", c->files.len,
+	if (!c->files.is_quiet)
+		tell("%zu files, %llu records", c->files.paths.len,
 		     (unsigned long long)capture_writer_stats(w).records);
 	return status;
 }
 
 int cmd_merge(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { .argp = &files_options }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.children = children,
 		.args_doc = "FILE...",
 		.doc = "Make one capture out of many: of ranks, hosts, repeated runs, or of different "
 		       "tools that looked at the same program.",
 	};
-	struct merge_command c = { .output = INPUT_DEFAULT, .merged.frames = "rank,host" };
+	struct merge_command c = { .files.output = INPUT_DEFAULT, .merged.frames = "rank,host" };
 
 	options_parse(&argp, argc, argv, &c);
 	int status = run(&c);
-	vec_release(&c.files);
+	vec_release(&c.files.paths);
 	return status;
 }

@@ -3,6 +3,8 @@
 import os
 import re
 import subprocess
+import tempfile
+import unittest
 
 PROGRAM = os.environ['ACCEL_PROF']
 SOURCE_DIR = os.environ['SOURCE_DIR']
@@ -21,3 +23,20 @@ def commands():
     text = run('--help').stdout
     listed = text[text.index('Commands:\n'):].split('\n\n')[0]
     return re.findall(r'^  ([a-z-]+) ', listed, re.MULTILINE)
+
+
+class FolderTest(unittest.TestCase):
+    """With a folder of its own, and files in it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.count = 0
+
+    def file(self, text):
+        self.count += 1
+        path = os.path.join(self.folder, f'{self.count}.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        return path

@@ -4,10 +4,9 @@ without a change."""
 import json
 import os
 import random
-import tempfile
 import unittest
 
-from command import SOURCE_DIR, run
+from command import FolderTest, SOURCE_DIR, run
 
 TRACES = os.path.join(SOURCE_DIR, '..', 'shared', 'traces', 'torch')
 KERNELS = ('gemm_tile', 'softmax', 'layer_norm', 'copy_kernel')
@@ -44,20 +43,7 @@ def training(seed, steps, slower=None, noise=0.01, line=9, **other):
                        'traceEvents': events, **other})
 
 
-class Compared(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.count = 0
-
-    def file(self, text):
-        self.count += 1
-        path = os.path.join(self.folder, f'{self.count}.json')
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(text)
-        return path
-
+class Compared(FolderTest):
     def compare(self, base, new, *args):
         done = run('diff', '--json', '--limit', '1000', *args, base, new)
         self.assertEqual((done.returncode, done.stderr), (0, ''))

@@ -3,12 +3,10 @@
 import collections
 import json
 import os
-import resource
 import subprocess
-import tempfile
 import unittest
 
-from command import PROGRAM, run
+from command import FolderTest, PROGRAM, run
 
 GENERATE = os.environ['BENCH_GENERATE']
 SANITIZED = os.environ['SANITIZED'] == '1'
@@ -35,20 +33,7 @@ def trace(start=1000, kernel_us=100, pid=10, rank=None, name='python3'):
     return json.dumps(document)
 
 
-class Merge(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.count = 0
-
-    def file(self, text):
-        self.count += 1
-        path = os.path.join(self.folder, f'{self.count}.json')
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(text)
-        return path
-
+class Merge(FolderTest):
     def merge(self, *args, status=0):
         out = os.path.join(self.folder, 'merged')
         done = run('merge', '-q', '-o', out, *args)
