@@ -313,22 +313,42 @@ static void trust_samples(struct trust *t, const struct analysis_summary *s, str
 	trust_add(t, text);
 }
 
+/* More than these are not told. */
+#define CAUSES_MAX 2
+
+/* Why the others are not, the most frequent cause first: " (0.2 % jit, 0.1 % unreadable)". */
+static void put_causes(const struct analysis_summary *s, uint64_t all, struct strbuf *text)
+{
+	uint64_t below = UINT64_MAX;
+	uint32_t told = 0;
+
+	while (told < CAUSES_MAX) {
+		uint32_t most = 0;
+		for (uint32_t i = 1; i < STACK_CAUSE_COUNT; i++) {
+			if (s->cpu_by_cause[i] < below &&
+			    (!most || s->cpu_by_cause[i] > s->cpu_by_cause[most]))
+				most = i;
+		}
+		const char *name = most && s->cpu_by_cause[most] ? stack_cause_name(most) : NULL;
+		if (!name)
+			break;
+		below = s->cpu_by_cause[most];
+		strbuf_printf(text, "%s%.1f %% %s", told++ ? ", " : " (", percent(below, all),
+			      name);
+	}
+	if (told)
+		strbuf_puts(text, ")");
+}
+
 static void trust_stacks(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	uint64_t all = s->cpu_samples + s->launches;
-	uint32_t most = 0;
 
 	strbuf_reset(text);
 	if (all) {
 		strbuf_printf(text, "stacks whole %.1f %%",
 			      percent(s->cpu_rooted + s->launches_rooted, all));
-		for (uint32_t i = 1; i < STACK_CAUSE_COUNT; i++) {
-			if (s->cpu_by_cause[i] > s->cpu_by_cause[most])
-				most = i;
-		}
-		const char *name = most ? stack_cause_name(most) : NULL;
-		if (name)
-			strbuf_printf(text, " (else mostly %s)", name);
+		put_causes(s, all, text);
 	}
 	trust_add(t, text);
 	strbuf_reset(text);

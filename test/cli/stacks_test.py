@@ -257,6 +257,11 @@ class Stacks(unittest.TestCase):
         self.assertTrue(any('ends:too-deep' in s[1] for s in capture.samples))
         self.assertEqual(max(n for n, s in zip(user, capture.samples)
                              if all(m != '[kernel]' for m, _ in s[2])), 10)
+        # The line that says how far to trust it names the cause, and its share is what is missing.
+        told = re.search(r'stacks whole ([\d.]+) % \(([\d.]+) % too-deep',
+                         run('report', '-i', self.data).stdout)
+        self.assertTrue(told)
+        self.assertAlmostEqual(float(told[1]) + float(told[2]), 100, delta=0.5)
 
     def test_without_tables(self):
         samples = self.record('--call-graph', 'fp', '--', STACKS, 'calls', '2').samples
