@@ -7,33 +7,14 @@
  */
 #include "accel/cuda.h"
 
+#include "accel/site_table.h"
 #include "inject/message.h"
 
 #define DRIVER  "libcuda"
 #define RUNTIME "libcudart"
 
-#define ARG(n)                                       \
-	{                                            \
-		.base = PROBE_ARGUMENT, .index = (n) \
-	}
-#define ARG32(n)                                                \
-	{                                                       \
-		.base = PROBE_ARGUMENT, .index = (n), .size = 4 \
-	}
-#define RETURN32                                \
-	{                                       \
-		.base = PROBE_RETURN, .size = 4 \
-	}
-/* What value @n points to when the function has returned. */
-#define OUT(n)                                               \
-	{                                                    \
-		.base = PROBE_OUT, .index = (n), .derefs = 1 \
-	}
 /* The five words of a launch's configuration that hold its sizes and its stream. */
-#define CONFIG(arg)                                                             \
-	{                                                                       \
-		.base = PROBE_ARGUMENT, .index = (arg), .derefs = 1, .count = 5 \
-	}
+#define CONFIG(arg) WORDS(arg, 5)
 
 /* Longest name taken along: those of templates reach some thousand characters. */
 #define NAME_MAX_BYTES 16384

@@ -9,26 +9,10 @@
  */
 #include "accel/opencl.h"
 
+#include "accel/site_table.h"
+
 #define LOADER "libOpenCL"
 #define POCL   "libpocl"
-
-#define ARG(n)                                       \
-	{                                            \
-		.base = PROBE_ARGUMENT, .index = (n) \
-	}
-#define ARG32(n)                                                \
-	{                                                       \
-		.base = PROBE_ARGUMENT, .index = (n), .size = 4 \
-	}
-#define RETURN                       \
-	{                            \
-		.base = PROBE_RETURN \
-	}
-/* @n words where argument @arg points to. */
-#define WORDS(arg, n)                                                             \
-	{                                                                         \
-		.base = PROBE_ARGUMENT, .index = (arg), .derefs = 1, .count = (n) \
-	}
 
 /* Longest kernel name taken along: SYCL and template names reach some thousand characters. */
 #define NAME_MAX_BYTES 4096

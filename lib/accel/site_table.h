@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words that tables of sites are written in: values of a struct probe_site. Only for those tables. */
+#pragma once
+
+#include "accel/site.h"
+
+/* Argument @n of the call, from 0. */
+#define ARG(n)                                       \
+	{                                            \
+		.base = PROBE_ARGUMENT, .index = (n) \
+	}
+#define ARG32(n)                                                \
+	{                                                       \
+		.base = PROBE_ARGUMENT, .index = (n), .size = 4 \
+	}
+/* @n words where argument @arg points to. */
+#define WORDS(arg, n)                                                             \
+	{                                                                         \
+		.base = PROBE_ARGUMENT, .index = (arg), .derefs = 1, .count = (n) \
+	}
+/* What the function returned. */
+#define RETURN                       \
+	{                            \
+		.base = PROBE_RETURN \
+	}
+#define RETURN32                                \
+	{                                       \
+		.base = PROBE_RETURN, .size = 4 \
+	}
+/* What value @n points to when the function has returned. */
+#define OUT(n)                                               \
+	{                                                    \
+		.base = PROBE_OUT, .index = (n), .derefs = 1 \
+	}
