@@ -60,10 +60,11 @@ class Targets(unittest.TestCase):
             self.assertGreater(capture.by_function(SPLIT)['burn'], 20, engine)
 
     def test_short_processes(self):
-        """Each lives a millisecond; nothing is lost, and what they execute has names."""
+        """Each lives a millisecond; none is missed, and what they execute has names. (Files of others on
+        the machine may be gone before they are opened.)"""
         done = self.record('-a', '-F', '999', '--', 'sh', '-c',
                            'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done')
-        self.assertNotIn('Lost', done.stderr)
+        self.assertNotRegex(done.stderr, r'Lost [\d,]+ (cpu-sample|process) events')
         capture = Capture(self.data)
         self.assertGreater(sum('"true"' in process for process in capture.processes.values()), 20)
 
