@@ -229,6 +229,19 @@ static int put_python(struct session *s)
 	return rc;
 }
 
+/* How much was waited, and how much of that without a stack of its own. */
+static int put_waits(struct session *s)
+{
+	const struct blocked *b = &s->blocked;
+	char text[128];
+
+	if (!b->count)
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64 " with stacks, %.3f s, %.3f s of it in others",
+		 b->count, (double)b->ns / 1e9, (double)b->others_ns / 1e9);
+	return info_put(s, "blocked.waits", text);
+}
+
 int info_end(struct session *s, const struct session_result *result)
 {
 	struct record rec = { .type = RECORD_END };
@@ -236,6 +249,8 @@ int info_end(struct session *s, const struct session_result *result)
 	int rc = put_unwinding(s);
 	if (rc >= 0)
 		rc = put_python(s);
+	if (rc >= 0)
+		rc = put_waits(s);
 	if (rc < 0)
 		return rc;
 	rec.end = (struct record_end){

@@ -239,7 +239,6 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.exit_status = command_exit_status(&s->command),
 		.event = s->sampler.kind.name,
 		.is_perf = s->is_perf,
-		.is_user_only = s->sampler.is_user_only,
 		.bytes = stats.bytes,
 		.raw_bytes = stats.raw_bytes,
 		.samples = s->samples.count,

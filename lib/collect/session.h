@@ -105,8 +105,7 @@ struct session_result {
 	enum session_end end;
 	int exit_status; /* of the command, as a shell gives it; -1: none, or still running */
 	const char *event;
-	bool is_perf;      /* by the perf_event engine */
-	bool is_user_only; /* the kernel was not ours to look at */
+	bool is_perf; /* by the perf_event engine */
 	uint64_t bytes, raw_bytes;
 	uint64_t samples, launches;
 	bool has_windows;

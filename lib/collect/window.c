@@ -92,6 +92,5 @@ bool windows_want(void *windows, const struct record *record)
 			if (time_ns < w->list.data[i].end_ns)
 				return true;
 	}
-	w->left_out++;
 	return false;
 }

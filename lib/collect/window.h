@@ -17,7 +17,6 @@ struct windows {
 	size_t asked_count;
 	uint64_t start_ns;               /* 0: not started, and nothing is left out yet */
 	VEC(struct session_window) list; /* so far, in clock time; the last one may be open */
-	uint64_t left_out;               /* records */
 };
 
 void windows_release(struct windows *w);

@@ -391,6 +391,7 @@ class Record(unittest.TestCase):
         records = [line for line in text.splitlines() if line.startswith('BLOCKED')]
         self.assertLess(len(records), 40000)
         self.assertTrue(any('others_ns=' in line for line in records))
+        self.assertRegex(text, rf'"blocked.waits" value=\d+:"{len(records)} with stacks, ')
         pong = int(re.search(r'^wait_pong (\d+)$', done.stdout, re.MULTILINE)[1])
         # Two threads take turns: most of the time at least one of them waits, and never both.
         times = self.waits(self.data)
