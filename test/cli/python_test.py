@@ -489,7 +489,10 @@ class Stacks(unittest.TestCase):
             line = {'forth': 'program.twice(', 'back': 'cl.enqueue_nd'}[name]
             place = '%s (pyopencl_scale.py:%d)' % (
                 name, 1 + next(i for i, l in enumerate(lines) if l.startswith(line)))
-            self.assertTrue(kernels[kernel][0]['text'].startswith(place + ' < <module> ('), kernels)
+            # Beside it, on a busy machine: "1 outlier of 8.52 ms".
+            callers = [c['text'] for c in kernels[kernel] if 'outlier' not in c['text']]
+            self.assertEqual(len(callers), 1, kernels)
+            self.assertTrue(callers[0].startswith(place + ' < <module> ('), kernels)
             self.assertEqual(code[place]['launches'], 3000)
             self.assertGreater(code[place]['idle_ns'], 0)
         idle = sum(c['idle_ns'] for c in code.values())
