@@ -95,8 +95,8 @@ class Targets(unittest.TestCase):
             self.skipTest(f'no control group can be made: {error}')
         inside = self.busy('fork')
         self.busy('fork')  # in another group
-        children = subprocess.run(['pgrep', '-P', str(inside.pid)], capture_output=True, text=True,
-                                  check=True).stdout.split()
+        with open(f'/proc/{inside.pid}/task/{inside.pid}/children', encoding='ascii') as file:
+            children = file.read().split()
 
         def remove():
             os.killpg(inside.pid, signal.SIGKILL)
