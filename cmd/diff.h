@@ -72,7 +72,7 @@ struct diff_change {
 	bool is_certain;               /* beyond the spread of the steps */
 };
 
-/* Of values by step of each side; @counts of them. */
+/* Of values by step of each side, which are sorted then; @counts of them. */
 struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
 			       const size_t counts[MATCH_SIDES]);
 /* The same for the items of a row of `match`. 0 or -ENOMEM. */

@@ -16,6 +16,10 @@
 #define CERTAIN_ERRORS 4.0
 /* Two recordings of one program differ by more than their steps do: clocks, heat, neighbours. */
 #define CERTAIN_PERCENT 0.5
+/* On a busy machine means differ by chance more than steps tell that they do, as what disturbs them
+ * comes in waves. Then their fast quarter differs by less than this part of it. */
+#define FAST_SHARE 0.5
+#define RUNS       5
 
 static double mean(const uint64_t *values, size_t count)
 {
@@ -34,6 +38,43 @@ static double error_squared(const uint64_t *values, size_t count, double middle)
 	return count > 1 ? sum / (double)(count - 1) / (double)count : 0;
 }
 
+/* The same by the means of runs of steps: what disturbs steps that follow each other alike makes them
+ * tell less than as many that are independent. */
+static double error_squared_in_runs(const uint64_t *values, size_t count, double middle)
+{
+	size_t length = count / RUNS;
+	double sum = 0;
+	if (!length)
+		return 0;
+	for (size_t i = 0; i < RUNS; i++) {
+		double difference = mean(values + i * length, length) - middle;
+		sum += difference * difference;
+	}
+	return sum / (RUNS - 1) / RUNS;
+}
+
+static double error_of(const uint64_t *values, size_t count, double middle)
+{
+	double alone = error_squared(values, count, middle);
+	double in_runs = error_squared_in_runs(values, count, middle);
+	return in_runs > alone ? in_runs : alone;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The value that a quarter of them do not exceed. */
+static double quarter(uint64_t *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), compare_values);
+	return (double)values[(count - 1) / 4];
+}
+
 struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
 			       const size_t counts[MATCH_SIDES])
 {
@@ -42,14 +83,18 @@ struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
 		.now = mean(values[MATCH_NEW], counts[MATCH_NEW]),
 	};
 	double difference = c.now - c.base;
-	double error = error_squared(values[MATCH_BASE], counts[MATCH_BASE], c.base) +
-		       error_squared(values[MATCH_NEW], counts[MATCH_NEW], c.now);
+	double error = error_of(values[MATCH_BASE], counts[MATCH_BASE], c.base) +
+		       error_of(values[MATCH_NEW], counts[MATCH_NEW], c.now);
 	c.error_percent = c.base > 0 ? 100 * sqrt(error) / c.base : 0;
 	c.percent = c.base > 0 ? 100 * difference / c.base : c.now > 0 ? (double)INFINITY : 0.0;
 	c.is_known = counts[MATCH_BASE] >= DIFF_STEPS_MIN && counts[MATCH_NEW] >= DIFF_STEPS_MIN;
+	/* Other programs make some steps longer, more work makes all of them longer. */
+	double fast = quarter(values[MATCH_NEW], counts[MATCH_NEW]) -
+		      quarter(values[MATCH_BASE], counts[MATCH_BASE]);
 	c.is_certain = c.is_known &&
 		       difference * difference > CERTAIN_ERRORS * CERTAIN_ERRORS * error &&
-		       fabs(c.percent) >= CERTAIN_PERCENT;
+		       fabs(c.percent) >= CERTAIN_PERCENT &&
+		       fast * difference >= FAST_SHARE * difference * difference;
 	return c;
 }
 
