@@ -348,24 +348,31 @@ class Record(unittest.TestCase):
             stack, _, ns = line.rpartition(' ')
             frames = stack.split(';')
             times.update({name: int(ns) for name in set(frames)})
-            self.assertEqual(frames[-1], '__schedule_[k]', line)
+            self.assertIn(frames[-1], ('__schedule_[k]', 'schedule_[k]'), line)
         return times
 
-    def check_waits(self, times, output):
-        """Within 2 %, and what measuring them by the clock takes more: waking up."""
-        told = re.findall(r'^(wait_\w+) (\d+)$', output, re.MULTILINE)
-        self.assertEqual([name for name, _ in told],
-                         ['wait_lock', 'wait_sleep', 'wait_read', 'wait_futex'])
-        for name, ns in told:
-            self.assertAlmostEqual(times[name], int(ns), delta=0.02 * int(ns) + 100000, msg=name)
+    def check_waits(self, *args):
+        """{function: ns}, each within 2 % of what the program measured. One of its threads may lose its
+        CPU between its look at the clock and its wait: not three times in a row."""
+        for attempt in range(3):
+            done = self.record(*args)
+            if done.returncode == 77:
+                self.skipTest('no libOpenCL.so.1')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn('Lost', done.stderr)
+            times = self.waits(self.data)
+            told = {name: int(ns) for name, ns in
+                    re.findall(r'^(wait_\w+) (\d+)$', done.stdout, re.MULTILINE)}
+            self.assertEqual(list(told), ['wait_lock', 'wait_sleep', 'wait_read', 'wait_futex'])
+            wrong = {name: (times[name], ns) for name, ns in told.items()
+                     if abs(times[name] - ns) > 0.02 * ns + 100000}
+            if not wrong:
+                return times
+        self.fail(wrong)
 
     def test_waits(self):
         """What threads wait for, and how long: a lock, sleep, a pipe and a futex."""
-        done = self.record('--off-cpu', '--', WAITS, 'plain', '8')
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn('Lost', done.stderr)
-        times = self.waits(self.data)
-        self.check_waits(times, done.stdout)
+        times = self.check_waits('--off-cpu', '--', WAITS, 'plain', '8')
         # The other thread waits for orders, or keeps the first one waiting.
         self.assertGreater(times['serve'], 8 * 90e6)
 
@@ -377,11 +384,7 @@ class Record(unittest.TestCase):
             self.assertNotIn('\nBLOCKED', Capture(self.data).text)
 
     def test_waits_of_what_launches(self):
-        done = self.record('--', WAITS, 'launch', '8')
-        if done.returncode == 77:
-            self.skipTest('no libOpenCL.so.1')
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.check_waits(self.waits(self.data), done.stdout)
+        self.check_waits('--', WAITS, 'launch', '8')
 
     def test_too_many_waits(self):
         """Not each gets a stack; their time is there all the same."""

@@ -79,7 +79,7 @@ class Stalls(unittest.TestCase):
         told = {}
         for line in folded.splitlines():
             path, count = line.rsplit(" ", 1)
-            place = re.search(r"(0x[0-9a-f]+): (.*)_\[g\];(\w+)_\[g\]$", path)
+            place = re.search(r"(0x[0-9a-f]+)(: .*)?_\[g\];(\w+)_\[g\]$", path)
             told[int(place[1], 16), place[3]] = int(count)
         self.assertEqual(told, self.told())
         instructions = json.loads(self.ask("report", "--view", "instructions", "--json"))
