@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Containers, made of what every Linux has: namespaces and a root folder of its own. Stacks and names are
 right from outside and from inside, by both engines."""
+import contextlib
 import os
 import re
 import shutil
@@ -65,7 +66,7 @@ class Container(unittest.TestCase):
         with subprocess.Popen(self.inside('/split', 'plain', '60000'), stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
             try:
-                time.sleep(0.5)
+                time.sleep(1)
                 if process.poll() is not None:
                     self.skip_without(process.stderr.read())
                 for engine in ('bpf', 'perf'):
@@ -82,7 +83,8 @@ class Container(unittest.TestCase):
                     self.assertTrue(any(Capture.field(p, 'ns_pid') < 10 < Capture.field(p, 'pid')
                                         for p in inner), inner)
             finally:
-                os.killpg(process.pid, 9)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, 9)
 
     def test_from_inside(self):
         for engine in ('bpf', 'perf'):
