@@ -257,7 +257,7 @@ class Targets(unittest.TestCase):
         """A file a second, each whole, without a gap; the command's status at the end."""
         for engine in ENGINES if IS_FULL else ENGINES[:1]:
             done = run('record', '--engine', engine, '-o', self.data, '--switch-output=1s', '-F', '999',
-                       '--', 'sh', '-c', f'{SPLIT} threads 500 > /dev/null; exit 7')
+                       '--', 'sh', '-c', f'{SPLIT} plain 2500 > /dev/null; exit 7')
             self.assertEqual(done.returncode, 7, done.stderr)
             parts = self.parts()
             self.assertGreaterEqual(len(parts), 2, engine)
