@@ -25,10 +25,11 @@ struct {
 /* Thread states and interpreters looked at in one search: 60 ns each. */
 #define SEARCH_STEPS 4096
 /*
- * A thread can get another state at any time; it is looked for this often. One that has none can get
- * its first one, and is searched for again after 50 times as long as the search took, at 60 ns a step.
+ * A thread can get a state, or another one, at any time: it is searched for again after 50 times as
+ * long as the search took, at 60 ns a step, and where it has one after this long at least. Until then
+ * a second interpreter's frames are missing.
  */
-#define SEARCH_AGAIN_NS     (250u * 1000000)
+#define SEARCH_AGAIN_NS     (10u * 1000000)
 #define SEARCH_STEP_WAIT_NS (50 * 60)
 
 static int access_read(void *data, uint64_t address, void *to, uint32_t size)
@@ -78,8 +79,10 @@ static __always_inline void search_thread(struct slot_python *python,
 		thread->is_unreadable = 1;
 	if (steps < 0)
 		steps = 0;
-	thread->next_ns =
-		now_ns + (thread->state[0] ? SEARCH_AGAIN_NS : (steps + 1) * SEARCH_STEP_WAIT_NS);
+	u64 wait_ns = (steps + 1) * SEARCH_STEP_WAIT_NS;
+	if (thread->state[0] && wait_ns < SEARCH_AGAIN_NS)
+		wait_ns = SEARCH_AGAIN_NS;
+	thread->next_ns = now_ns + wait_ns;
 	bpf_map_update_elem(&python_threads, &tid, thread, BPF_ANY);
 }
 
