@@ -116,6 +116,18 @@ void profile_add(struct profile *p, uint32_t node, int metric, uint64_t value)
 		m->self[node] = UINT64_MAX;
 }
 
+int profile_add_path(struct profile *p, const uint32_t *frames, size_t count, int metric,
+		     uint64_t value)
+{
+	uint32_t node = PROFILE_ROOT;
+	for (size_t i = 0; i < count; i++) {
+		if (profile_child(p, node, frames[i], &node) < 0)
+			return -ENOMEM;
+	}
+	profile_add(p, node, metric, value);
+	return 0;
+}
+
 uint32_t profile_node_count(const struct profile *p)
 {
 	return (uint32_t)p->nodes.len;
