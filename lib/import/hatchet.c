@@ -9,16 +9,15 @@
  * their beginnings, parents first.
  */
 #include "import/decimal.h"
+#include "import/document.h"
 #include "import/session.h"
 #include "import/tree.h"
 
 #include <errno.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
 /* A node is two levels of JSON; call paths have at most some hundred frames. */
-#define HATCHET_DEPTH_MAX   8192
-#define HATCHET_CHUNK_BYTES (128u << 10)
+#define HATCHET_DEPTH_MAX 8192
 
 enum place {
 	PLACE_TOP, /* the outermost array */
@@ -52,19 +51,18 @@ struct hatchet {
 	uint32_t key;         /* string: the last one */
 	uint32_t device_type; /* string */
 	size_t device;        /* in tree.devices */
-	const char *refusal;
-	int error; /* negative errno */
+	struct document document;
 };
 
 static int fail(struct hatchet *h, int code)
 {
-	h->error = code;
+	h->document.error = code;
 	return 0;
 }
 
 static int refuse(struct hatchet *h, const char *why)
 {
-	h->refusal = why;
+	h->document.refusal = why;
 	return 0;
 }
 
@@ -257,46 +255,11 @@ static int settle_metrics(struct hatchet *h)
 	return 0;
 }
 
-/* yajl's or our own objection: what was read before it is kept, unless strict. */
-static int object_to(struct hatchet *h, yajl_handle yajl, struct stream *in, uint64_t offset,
-		     struct err *err)
+static bool has_read(const void *data)
 {
-	unsigned char *text = h->refusal ? NULL : yajl_get_error(yajl, 0, NULL, 0);
-	const char *why = h->refusal ? h->refusal : text ? (const char *)text : "bad JSON";
-	char line[96];
+	const struct hatchet *h = data;
 
-	snprintf(line, sizeof(line), "%.*s", (int)strcspn(why, "\n"), why);
-	if (text)
-		yajl_free_error(yajl, text);
-	if (h->session->options->is_strict || !h->tree.nodes.len)
-		return err_set(err, -EBADMSG, "'%s': byte %llu: %s", stream_name(in),
-			       (unsigned long long)offset, line);
-	session_dropped(h->session, 1, offset, line);
-	h->session->trust->is_cut = true;
-	return 0;
-}
-
-static int hatchet_read(struct hatchet *h, yajl_handle yajl, struct stream *in, struct err *err)
-{
-	CLEANUP_FREE unsigned char *chunk = malloc(HATCHET_CHUNK_BYTES);
-	uint64_t offset = 0;
-
-	for (;;) {
-		int64_t n = chunk ? stream_read(in, chunk, HATCHET_CHUNK_BYTES, err) : -ENOMEM;
-		if (n < 0)
-			return (int)n;
-		h->session->trust->bytes += (uint64_t)n;
-		yajl_status status =
-			n ? yajl_parse(yajl, chunk, (size_t)n) : yajl_complete_parse(yajl);
-		if (h->error)
-			return err_set(err, h->error, "cannot import '%s'", stream_name(in));
-		if (status != yajl_status_ok)
-			return object_to(h, yajl, in,
-					 offset + (n ? yajl_get_bytes_consumed(yajl) : 0), err);
-		if (!n)
-			return 0;
-		offset += (uint64_t)n;
-	}
+	return h->tree.nodes.len != 0;
 }
 
 static void hatchet_release(struct hatchet *h)
@@ -309,14 +272,13 @@ DEFINE_CLEANUP_EMBEDDED(hatchet_release, struct hatchet)
 
 static int hatchet_import(struct session *s, struct stream *in, struct err *err)
 {
-	CLEANUP(hatchet_release) struct hatchet h = { .session = s };
-	yajl_handle yajl = yajl_alloc(&callbacks, NULL, &h);
+	CLEANUP(hatchet_release)
+	struct hatchet h = {
+		.session = s,
+		.document = { .callbacks = callbacks, .data = &h, .has_read = has_read },
+	};
 
-	if (!yajl)
-		return err_set(err, -ENOMEM, "cannot import '%s'", stream_name(in));
-	yajl_config(yajl, yajl_dont_validate_strings, 1);
-	int rc = hatchet_read(&h, yajl, in, err);
-	yajl_free(yajl);
+	int rc = document_read(&h.document, s, in, err);
 	if (rc < 0)
 		return rc;
 	s->trust->is_trace = true;

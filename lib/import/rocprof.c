@@ -12,17 +12,16 @@
  * Its records become the same trace in memory as a Chrome trace's events.
  */
 #include "import/decimal.h"
+#include "import/document.h"
 #include "import/process.h"
 #include "import/session.h"
 #include "import/trace.h"
 
 #include <errno.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
-#define ROCPROF_DEPTH_MAX   16
-#define ROCPROF_KEY_BYTES   48
-#define ROCPROF_CHUNK_BYTES (128u << 10)
+#define ROCPROF_DEPTH_MAX 16
+#define ROCPROF_KEY_BYTES 48
 /* ROCPROFILER_AGENT_TYPE_GPU of rocprofiler-sdk/agent.h. */
 #define AGENT_IS_GPU 2
 
@@ -138,13 +137,12 @@ struct rocprof {
 	uint64_t kinds, operation; /* place in the list of names */
 	VEC(struct unnamed) unnamed;
 	VEC(uint64_t) kernel_ids; /* by device event; UINT64_MAX: not a kernel */
-	const char *refusal;
-	int error;
+	struct document document;
 };
 
 static int fail(struct rocprof *r, int code)
 {
-	r->error = code;
+	r->document.error = code;
 	return 0;
 }
 
@@ -309,7 +307,7 @@ static enum list list_at(const struct rocprof *r)
 static int push(struct rocprof *r, bool is_array)
 {
 	if (r->depth == ROCPROF_DEPTH_MAX) {
-		r->refusal = "nested deeper than such a file is";
+		r->document.refusal = "nested deeper than such a file is";
 		return 0;
 	}
 	r->levels[++r->depth] = (struct level){ .is_array = is_array };
@@ -469,45 +467,11 @@ static int name_calls(struct rocprof *r)
 
 /* ---- reading ---- */
 
-static int object_to(struct rocprof *r, yajl_handle yajl, struct stream *in, uint64_t offset,
-		     struct err *err)
+static bool has_read(const void *data)
 {
-	unsigned char *text = r->refusal ? NULL : yajl_get_error(yajl, 0, NULL, 0);
-	const char *why = r->refusal ? r->refusal : text ? (const char *)text : "bad JSON";
-	char line[96];
+	const struct rocprof *r = data;
 
-	snprintf(line, sizeof(line), "%.*s", (int)strcspn(why, "\n"), why);
-	if (text)
-		yajl_free_error(yajl, text);
-	if (r->session->options->is_strict || !r->trace.events)
-		return err_set(err, -EBADMSG, "'%s': byte %llu: %s", stream_name(in),
-			       (unsigned long long)offset, line);
-	session_dropped(r->session, 1, offset, line);
-	r->session->trust->is_cut = true;
-	return 0;
-}
-
-static int rocprof_read(struct rocprof *r, yajl_handle yajl, struct stream *in, struct err *err)
-{
-	CLEANUP_FREE unsigned char *chunk = malloc(ROCPROF_CHUNK_BYTES);
-	uint64_t offset = 0;
-
-	for (;;) {
-		int64_t n = chunk ? stream_read(in, chunk, ROCPROF_CHUNK_BYTES, err) : -ENOMEM;
-		if (n < 0)
-			return (int)n;
-		yajl_status status =
-			n ? yajl_parse(yajl, chunk, (size_t)n) : yajl_complete_parse(yajl);
-		r->session->trust->bytes += (uint64_t)n;
-		if (r->error)
-			return err_set(err, r->error, "cannot import '%s'", stream_name(in));
-		if (status != yajl_status_ok)
-			return object_to(r, yajl, in,
-					 offset + (n ? yajl_get_bytes_consumed(yajl) : 0), err);
-		if (!n)
-			return 0;
-		offset += (uint64_t)n;
-	}
+	return r->trace.events != 0;
 }
 
 static void rocprof_release(struct rocprof *r)
@@ -523,16 +487,15 @@ DEFINE_CLEANUP_EMBEDDED(rocprof_release, struct rocprof)
 
 static int rocprof_import(struct session *s, struct stream *in, struct err *err)
 {
-	CLEANUP(rocprof_release) struct rocprof r = { .session = s };
-	yajl_handle yajl = yajl_alloc(&callbacks, NULL, &r);
+	CLEANUP(rocprof_release)
+	struct rocprof r = {
+		.session = s,
+		.document = { .callbacks = callbacks, .data = &r, .has_read = has_read },
+	};
 
-	if (!yajl)
-		return err_set(err, -ENOMEM, "cannot import '%s'", stream_name(in));
-	yajl_config(yajl, yajl_dont_validate_strings, 1);
 	trace_init(&r.trace, &s->frames);
 	r.trace.is_exact = true;
-	int rc = rocprof_read(&r, yajl, in, err);
-	yajl_free(yajl);
+	int rc = document_read(&r.document, s, in, err);
 	if (rc < 0)
 		return rc;
 	s->trust->is_trace = true;
