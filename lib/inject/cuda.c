@@ -176,64 +176,57 @@ static void on_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records)
 	pthread_mutex_unlock(&buffer_lock);
 }
 
+static void take_kernel(const struct cupti_kernel *k)
+{
+	batch_work(&(struct inject_work){
+		.kind = INJECT_LAUNCH_KERNEL,
+		.correlation = k->correlation,
+		.device = k->device,
+		.stream = k->stream,
+		.start_ns = k->start,
+		.end_ns = k->end,
+		.node = k->node,
+		.name = batch_name(k->name),
+	});
+}
+
+static void take_transfer(const struct cupti_transfer *t, uint32_t kind, uint32_t correlation)
+{
+	batch_work(&(struct inject_work){
+		.kind = kind,
+		.correlation = correlation,
+		.device = t->device,
+		.stream = t->stream,
+		.start_ns = t->start,
+		.end_ns = t->end,
+		.bytes = t->bytes,
+		.detail = kind == INJECT_LAUNCH_COPY ? t->copy_kind : 0,
+	});
+}
+
 static void take_record(const uint8_t *record)
 {
-	struct inject_work work = { .name = 0 };
+	const struct cupti_transfer *transfer = (const void *)record;
 	uint32_t kind;
 
 	memcpy(&kind, record, sizeof(kind));
 	switch (kind) {
-	case CUPTI_KIND_CONCURRENT_KERNEL: {
-		const struct cupti_kernel *k = (const void *)record;
-		work.kind = INJECT_LAUNCH_KERNEL;
-		work.correlation = k->correlation;
-		work.device = k->device;
-		work.stream = k->stream;
-		work.start_ns = k->start;
-		work.end_ns = k->end;
-		work.node = k->node;
-		work.name = batch_name(k->name);
+	case CUPTI_KIND_CONCURRENT_KERNEL:
+		take_kernel((const void *)record);
 		break;
-	}
-	case CUPTI_KIND_MEMCPY: {
-		const struct cupti_memcpy *m = (const void *)record;
-		work.kind = INJECT_LAUNCH_COPY;
-		work.correlation = m->correlation;
-		work.device = m->device;
-		work.stream = m->stream;
-		work.start_ns = m->start;
-		work.end_ns = m->end;
-		work.bytes = m->bytes;
-		work.detail = m->copy_kind;
+	case CUPTI_KIND_MEMCPY:
+		take_transfer(transfer, INJECT_LAUNCH_COPY, transfer->correlation);
 		break;
-	}
-	case CUPTI_KIND_MEMCPY_PEER: {
-		const struct cupti_memcpy_peer *m = (const void *)record;
-		work.kind = INJECT_LAUNCH_COPY;
-		work.correlation = m->correlation;
-		work.device = m->device;
-		work.stream = m->stream;
-		work.start_ns = m->start;
-		work.end_ns = m->end;
-		work.bytes = m->bytes;
-		work.detail = m->copy_kind;
+	case CUPTI_KIND_MEMSET:
+		take_transfer(transfer, INJECT_LAUNCH_FILL, transfer->correlation);
 		break;
-	}
-	case CUPTI_KIND_MEMSET: {
-		const struct cupti_memset *m = (const void *)record;
-		work.kind = INJECT_LAUNCH_FILL;
-		work.correlation = m->correlation;
-		work.device = m->device;
-		work.stream = m->stream;
-		work.start_ns = m->start;
-		work.end_ns = m->end;
-		work.bytes = m->bytes;
+	case CUPTI_KIND_MEMCPY_PEER:
+		take_transfer(transfer, INJECT_LAUNCH_COPY,
+			      ((const struct cupti_transfer_peer *)transfer)->correlation);
 		break;
-	}
 	default:
-		return;
+		break;
 	}
-	batch_work(&work);
 }
 
 static void on_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size_t size,

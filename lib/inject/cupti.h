@@ -68,28 +68,21 @@ struct cupti_kernel {
 	uint32_t shared_limit, graph;
 };
 
-/* The beginning of CUpti_ActivityMemcpy3 and all later ones. */
-struct cupti_memcpy {
+/* The beginning of CUpti_ActivityMemcpy3, CUpti_ActivityMemset2 and all later ones of both. */
+struct cupti_transfer {
 	uint32_t kind;
-	uint8_t copy_kind, source, destination, flags;
-	uint64_t bytes, start, end;
-	uint32_t device, context, stream, correlation;
-};
-
-/* The beginning of CUpti_ActivityMemset2 and all later ones. */
-struct cupti_memset {
-	uint32_t kind, value;
-	uint64_t bytes, start, end;
-	uint32_t device, context, stream, correlation;
-};
-
-/* The beginning of CUpti_ActivityMemcpyPtoP2 and all later ones. */
-struct cupti_memcpy_peer {
-	uint32_t kind;
-	uint8_t copy_kind, source, destination, flags;
+	uint8_t copy_kind; /* of a copy; of a fill a part of its value */
+	uint8_t source, destination, flags;
 	uint64_t bytes, start, end;
 	uint32_t device, context, stream;
-	uint32_t source_device, source_context, destination_device, destination_context;
+	uint32_t
+		correlation; /* not of CUpti_ActivityMemcpyPtoP2 and later ones, which is otherwise alike */
+};
+
+struct cupti_transfer_peer {
+	struct cupti_transfer
+		first; /* with the device that it comes from in @correlation's place */
+	uint32_t source_context, destination_device, destination_context;
 	uint32_t correlation;
 };
 
