@@ -33,6 +33,13 @@
 /* XSAVE areas: AMX alone takes 8 KiB. */
 #define XSTATE_BYTES (32u << 10)
 
+/* What is to be loaded, and called then. */
+struct payload {
+	const char *path, *function;
+	const char *bytes; /* of the file at @path */
+	size_t size;
+};
+
 struct victim {
 	pid_t pid;
 	struct user_regs_struct saved;
@@ -218,28 +225,28 @@ static int find_functions(struct victim *v, struct err *err)
 }
 
 /* The library as a file that only the process has; its number there. */
-static int make_file(struct victim *v, const char *bytes, size_t size, uint64_t *ret)
+static int make_file(struct victim *v, const struct payload *payload, uint64_t *ret)
 {
+	const char *name = strrchr(payload->path, '/');
 	char path[64];
 	int rc;
 
-	/* Shown in its maps as "/memfd:/libaccel-prof-cuda.so": what it is called stays the last
-	 * part of the path. */
-	rc = call_text(v, v->memfd_create, 0, "/libaccel-prof-cuda.so", 0, ret);
+	/* Shown in its maps as "/memfd:/NAME": what it is called stays the last part of a path. */
+	rc = call_text(v, v->memfd_create, 0, name ? name : payload->path, 0, ret);
 	if (rc < 0 || (int32_t)*ret < 0)
 		return rc < 0 ? rc : -EIO;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", v->pid, (int32_t)*ret);
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	return io_write_all(fd, bytes, size);
+	return io_write_all(fd, payload->bytes, payload->size);
 }
 
-static int load(struct victim *v, const char *bytes, size_t size, const char *function)
+static int load(struct victim *v, const struct payload *payload)
 {
 	uint64_t number, library, address, result;
 	char path[64];
-	int rc = make_file(v, bytes, size, &number);
+	int rc = make_file(v, payload, &number);
 
 	if (rc < 0)
 		return rc;
@@ -249,21 +256,20 @@ static int load(struct victim *v, const char *bytes, size_t size, const char *fu
 		rc = call(v, v->close, (uint64_t[]){ number, 0 }, &result);
 	if (rc < 0 || !library)
 		return rc < 0 ? rc : -ELIBACC;
-	rc = call_text(v, v->dlsym, library, function, 0, &address);
+	rc = call_text(v, v->dlsym, library, payload->function, 0, &address);
 	if (rc < 0 || !address)
 		return rc < 0 ? rc : -ELIBACC;
 	rc = call(v, address, (uint64_t[]){ 0, 0 }, &result);
 	return rc < 0 ? rc : (int32_t)result ? 0 : -EIO;
 }
 
-static int run_in(struct victim *v, const char *bytes, size_t size, const char *function,
-		  struct err *err)
+static int run_in(struct victim *v, const struct payload *payload, struct err *err)
 {
 	int rc = save(v);
 
 	if (rc < 0)
 		return err_set(err, rc, "cannot see the registers of %d", v->pid);
-	rc = load(v, bytes, size, function);
+	rc = load(v, payload);
 	if (restore(v) < 0 && rc == 0)
 		rc = -EIO;
 	return rc < 0 ? err_set(err, rc, "cannot load a library in process %d", v->pid) : 0;
@@ -281,6 +287,12 @@ int insert_library(uint32_t pid, const char *path, const char *function, struct 
 	rc = io_read_file(path, INSERT_LIBRARY_MAX, &bytes, &size);
 	if (rc < 0)
 		return err_set(err, rc, "cannot read '%s'", path);
+	const struct payload payload = {
+		.path = path,
+		.function = function,
+		.bytes = bytes,
+		.size = size,
+	};
 	v->pid = (pid_t)pid;
 	rc = find_functions(v, err);
 	if (rc < 0)
@@ -291,7 +303,7 @@ int insert_library(uint32_t pid, const char *path, const char *function, struct 
 	    wait_stop(v->pid, STOP_MS, &status) < 0)
 		rc = err_set(err, -ETIMEDOUT, "process %d does not stop", v->pid);
 	else
-		rc = run_in(v, bytes, size, function, err);
+		rc = run_in(v, &payload, err);
 	ptrace(PTRACE_DETACH, v->pid, NULL, NULL);
 	return rc;
 }
