@@ -20,8 +20,10 @@ static int cuda_open(void **ret, const struct accel_host *host, struct err *err)
 	return 0;
 }
 
-static void process_free(struct cuda_process *p)
+static void process_free(void *state)
 {
+	struct cuda_process *p = state;
+
 	if (!p)
 		return;
 	hash_release(&p->function_index);
@@ -46,10 +48,7 @@ static void cuda_close(void *runtime)
 {
 	struct cuda *c = runtime;
 
-	vec_for_each(&c->processes, it)
-		process_free(*it);
-	vec_release(&c->processes);
-	hash_release(&c->process_index);
+	process_index_release(&c->processes, process_free);
 	hash_release(&c->devices);
 	hash_release(&c->device_names);
 	free(c);
@@ -57,25 +56,15 @@ static void cuda_close(void *runtime)
 
 static struct cuda_process *cuda_process(struct cuda *c, const struct accel_event *e)
 {
-	uint64_t *index = hash_get(&c->process_index, e->process);
-	struct cuda_process *p;
+	struct cuda_process *p = process_index_get(&c->processes, e->process);
 
-	if (index)
-		return c->processes.data[*index];
-	p = calloc(1, sizeof(*p));
+	if (p)
+		return p;
+	p = process_index_add(&c->processes, e->process, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->process = e->process;
 	p->pid = e->pid;
-	if (vec_push(&c->processes, p) < 0) {
-		free(p);
-		return NULL;
-	}
-	if (hash_set(&c->process_index, e->process, c->processes.len - 1) < 0) {
-		c->processes.len--;
-		free(p);
-		return NULL;
-	}
 	return p;
 }
 
@@ -256,19 +245,9 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 static int cuda_exited(void *runtime, uint32_t process, uint64_t time_ns)
 {
 	struct cuda *c = runtime;
-	uint64_t *index = hash_get(&c->process_index, process);
 
 	(void)time_ns;
-	if (!index)
-		return 0;
-	process_free(c->processes.data[*index]);
-	/* The last one takes its place. */
-	c->processes.data[*index] = c->processes.data[--c->processes.len];
-	if (*index < c->processes.len) {
-		uint64_t *moved = hash_get(&c->process_index, c->processes.data[*index]->process);
-		*moved = *index;
-	}
-	hash_remove(&c->process_index, process);
+	process_free(process_index_take(&c->processes, process));
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "accel/accel.h"
+#include "accel/process_index.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -153,8 +154,7 @@ struct cuda_stats {
 
 struct cuda {
 	struct accel_host host;
-	struct hash process_index; /* process -> processes */
-	VEC(struct cuda_process *) processes;
+	struct process_index processes;
 	struct hash devices;      /* ordinal + 1 -> number of the DEVICE record */
 	struct hash device_names; /* ordinal + 1 -> string */
 	struct cuda_stats stats;

@@ -23,10 +23,7 @@ static void opencl_close(void *runtime)
 {
 	struct opencl *o = runtime;
 
-	vec_for_each(&o->processes, it)
-		opencl_process_free(*it);
-	vec_release(&o->processes);
-	hash_release(&o->process_index);
+	process_index_release(&o->processes, opencl_process_free);
 	hash_release(&o->device_names);
 	free(o);
 }
@@ -80,24 +77,16 @@ static int opencl_event(void *runtime, const struct accel_event *e)
 static int opencl_exited(void *runtime, uint32_t process, uint64_t time_ns)
 {
 	struct opencl *o = runtime;
-	uint64_t *index = hash_get(&o->process_index, process);
+	struct opencl_process *p = process_index_take(&o->processes, process);
 	int rc;
 
 	(void)time_ns;
-	if (!index)
+	if (!p)
 		return 0;
-	struct opencl_process *p = o->processes.data[*index];
 	rc = opencl_waits_end(o, p, 0);
 	if (!p->has_pocl)
 		o->stats.untimed += p->launches;
 	opencl_process_free(p);
-	/* The last one takes its place. */
-	o->processes.data[*index] = o->processes.data[--o->processes.len];
-	if (*index < o->processes.len) {
-		uint64_t *moved = hash_get(&o->process_index, o->processes.data[*index]->process);
-		*moved = *index;
-	}
-	hash_remove(&o->process_index, process);
 	return rc;
 }
 
@@ -106,11 +95,11 @@ static int opencl_stop(void *runtime)
 	struct opencl *o = runtime;
 	int rc = 0;
 
-	vec_for_each(&o->processes, it) {
-		rc = rc ? rc : opencl_waits_end(o, *it, 0);
-		if (!(*it)->has_pocl) {
-			o->stats.untimed += (*it)->launches;
-			(*it)->launches = 0;
+	process_index_for_each(&o->processes, struct opencl_process, p) {
+		rc = rc ? rc : opencl_waits_end(o, p, 0);
+		if (!p->has_pocl) {
+			o->stats.untimed += p->launches;
+			p->launches = 0;
 		}
 	}
 	return rc;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "accel/accel.h"
+#include "accel/process_index.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -195,8 +196,7 @@ struct opencl_stats {
 
 struct opencl {
 	struct accel_host host;
-	struct hash process_index;
-	VEC(struct opencl_process *) processes;
+	struct process_index processes;
 	struct hash device_names; /* name, hashed with the ordinal -> number of the record */
 	uint32_t runtime_name;    /* string */
 	struct opencl_stats stats;
@@ -204,7 +204,7 @@ struct opencl {
 
 /* opencl_process.c. NULL: no memory. */
 struct opencl_process *opencl_process(struct opencl *o, const struct accel_event *e);
-void opencl_process_free(struct opencl_process *p);
+void opencl_process_free(void *state);
 /* Negative errno, or 0 and the index of the queue; makes its records when it is new. */
 int opencl_queue(struct opencl *o, struct opencl_process *p, uint64_t handle, size_t *ret);
 int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e);

@@ -17,32 +17,24 @@
 
 struct opencl_process *opencl_process(struct opencl *o, const struct accel_event *e)
 {
-	uint64_t *index = hash_get(&o->process_index, e->process);
-	struct opencl_process *p;
+	struct opencl_process *p = process_index_get(&o->processes, e->process);
 
-	if (index)
-		return o->processes.data[*index];
-	p = calloc(1, sizeof(*p));
+	if (p)
+		return p;
+	p = process_index_add(&o->processes, e->process, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->process = e->process;
 	p->pid = e->pid;
 	p->name_word = -1;
 	p->window_word = -1;
-	if (vec_push(&o->processes, p) < 0) {
-		free(p);
-		return NULL;
-	}
-	if (hash_set(&o->process_index, e->process, o->processes.len - 1) < 0) {
-		o->processes.len--;
-		free(p);
-		return NULL;
-	}
 	return p;
 }
 
-void opencl_process_free(struct opencl_process *p)
+void opencl_process_free(void *state)
 {
+	struct opencl_process *p = state;
+
 	if (!p)
 		return;
 	vec_for_each(&p->queues, it)
