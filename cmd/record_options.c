@@ -15,6 +15,7 @@ enum {
 	OPT_DURATION = 256,
 	OPT_MAX_SIZE,
 	OPT_NO_CHILDREN,
+	OPT_ACCEL,
 	OPT_INSTRUCTIONS,
 	OPT_INJECT,
 	OPT_NO_INJECT,
@@ -62,6 +63,10 @@ static const struct argp_option options[] = {
 	{ "no-off-cpu", OPT_NO_OFF_CPU, NULL, 0, "Do not record what threads wait for", 0 },
 	{ "mmap-pages", 'm', "SIZE", 0,
 	  "Size of the ring between kernel and recorder (16M); a bare number is pages", 0 },
+	{ "accel", OPT_ACCEL, "NAME[:OPTIONS][,NAME]", 0,
+	  "Record accelerators by these runtimes only, or 'none'; OPTIONS of one are KEY=VALUE, with "
+	  "colons between",
+	  0 },
 	{ "instructions", OPT_INSTRUCTIONS, NULL, 0,
 	  "Sample instructions of NVIDIA GPUs, and why they stall", 0 },
 	{ "inject", OPT_INJECT, NULL, 0, "Put a library of ours into the processes of -p", 0 },
@@ -214,6 +219,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *opt = state->input;
 	struct session_options *s = &opt->session;
+	struct err err;
 
 	switch (key) {
 	case 'p':
@@ -233,6 +239,11 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'G':
 		s->cgroup = arg;
+		return 0;
+	case OPT_ACCEL:
+		if (accel_wishes_add(&opt->accel, arg, &err) < 0)
+			argp_error(state, "%s", err.text);
+		s->accel = &opt->accel;
 		return 0;
 	case OPT_INSTRUCTIONS:
 		s->instructions = true;
@@ -427,4 +438,5 @@ void record_options_release(struct record_options *opt)
 	vec_release(&opt->cpus.list);
 	vec_release(&opt->windows);
 	switch_output_release(&opt->switching);
+	accel_wishes_release(&opt->accel);
 }

@@ -2,6 +2,7 @@
 /* What 'accel-prof record' is asked for, from its command line. */
 #pragma once
 
+#include "accel/wish.h"
 #include "base/vec.h"
 #include "cmd/switch_output.h"
 #include "collect/session.h"
@@ -18,6 +19,7 @@ struct record_options {
 	struct session_options session; /* its lists point into the ones below */
 	struct numbers pids, tids, cpus;
 	VEC(struct session_window) windows;
+	struct accel_wishes accel;
 	const char *output;
 	const char *control; /* "fifo:COMMANDS[,ANSWERS]" or "fd:N[,N]" */
 	struct switch_output switching;

@@ -32,18 +32,57 @@ static int add_missing(struct accel *a, const struct accel_ops *ops, const char 
 	return accel_info(a->host.writer, key, why);
 }
 
-static int open_runtime(struct accel *a, size_t i, struct err *err)
+const struct accel_ops *accel_runtime(size_t number)
+{
+	return number < RUNTIME_COUNT ? runtimes[number] : NULL;
+}
+
+const struct accel_option *accel_option(const struct accel_ops *ops, const char *key)
+{
+	for (const struct accel_option *o = ops->options; o && o->key; o++)
+		if (!strcmp(o->key, key))
+			return o;
+	return NULL;
+}
+
+/* Those that name it come last: what is said of one is stronger than what is said of all. */
+static int set_options(struct accel *a, size_t i, const struct accel_wishes *wishes,
+		       struct err *err)
+{
+	const struct accel_ops *ops = runtimes[i];
+
+	for (int named = 0; wishes && named < 2; named++)
+		vec_for_each(&wishes->list, w) {
+			bool is_meant =
+				named ? w->runtime && !strcmp(w->runtime, ops->name) : !w->runtime;
+			if (!is_meant || !w->key || !accel_option(ops, w->key))
+				continue;
+			int rc = ops->set(a->state[i], w->key, w->value, err);
+			if (rc < 0)
+				return err_prefix(err, rc, "%s", ops->name);
+		}
+	return 0;
+}
+
+static int open_runtime(struct accel *a, size_t i, const struct accel_wishes *wishes,
+			struct err *err)
 {
 	const struct accel_ops *ops = runtimes[i];
 	struct err why;
 	int rc;
 
+	if (!accel_wishes_name(wishes, ops->name, &a->host.is_named))
+		return 0;
 	if (ops->probe && ops->probe(&why) < 0)
-		return add_missing(a, ops, why.text);
+		return a->host.is_named ? err_set(err, -EINVAL, "%s", why.text)
+					: add_missing(a, ops, why.text);
 	rc = ops->open(&a->state[i], &a->host, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "%s", ops->name);
 	a->is_open[i] = true;
+	rc = set_options(a, i, wishes, err);
+	if (rc < 0)
+		return rc;
 	while (ops->sites[a->site_count[i]].library)
 		a->site_count[i]++;
 	for (size_t k = 0; k < a->site_count[i]; k++)
@@ -52,7 +91,8 @@ static int open_runtime(struct accel *a, size_t i, struct err *err)
 	return 0;
 }
 
-int accel_open(struct accel **ret, const struct accel_host *host, struct err *err)
+int accel_open(struct accel **ret, const struct accel_host *host, const struct accel_wishes *wishes,
+	       struct err *err)
 {
 	CLEANUP(accel_free) struct accel *a = calloc(1, sizeof(*a));
 	int rc = 0;
@@ -60,8 +100,9 @@ int accel_open(struct accel **ret, const struct accel_host *host, struct err *er
 	if (!a)
 		return err_set(err, -ENOMEM, "no memory for accelerators");
 	a->host = *host;
+	a->host.accel = a;
 	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
-		rc = open_runtime(a, i, err);
+		rc = open_runtime(a, i, wishes, err);
 	if (rc < 0)
 		return rc;
 	*ret = TAKE(a);
@@ -98,10 +139,10 @@ const char *accel_library(size_t number)
 	return NULL;
 }
 
-const struct accel_door *accel_door(size_t number)
+const struct accel_door *accel_door(const struct accel *a, size_t number)
 {
 	for (size_t i = 0; i < RUNTIME_COUNT; i++)
-		if (runtimes[i]->door.variable && number-- == 0)
+		if (a->is_open[i] && runtimes[i]->door.variable && number-- == 0)
 			return &runtimes[i]->door;
 	return NULL;
 }
@@ -116,6 +157,16 @@ int accel_start(struct accel *a, struct err *err)
 	return rc;
 }
 
+int accel_seen(struct accel *a, const char *path)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
+		if (a->is_open[i] && runtimes[i]->seen)
+			rc = runtimes[i]->seen(a->state[i], path);
+	return rc;
+}
+
 int accel_event(struct accel *a, const struct accel_event *event)
 {
 	for (size_t i = 0; i < RUNTIME_COUNT; i++)
@@ -123,6 +174,47 @@ int accel_event(struct accel *a, const struct accel_event *event)
 		    event->site < runtimes[i]->sites + a->site_count[i])
 			return runtimes[i]->event(a->state[i], event);
 	return 0;
+}
+
+int accel_code_loaded(struct accel *a, const struct accel_code *code)
+{
+	int rc = 0;
+
+	for (size_t i = 0; a && i < RUNTIME_COUNT && rc == 0; i++)
+		if (a->is_open[i] && runtimes[i]->loaded)
+			rc = runtimes[i]->loaded(a->state[i], code);
+	return rc;
+}
+
+int accel_code_unloaded(struct accel *a, const struct accel_code *code)
+{
+	int rc = 0;
+
+	for (size_t i = 0; a && i < RUNTIME_COUNT && rc == 0; i++)
+		if (a->is_open[i] && runtimes[i]->unloaded)
+			rc = runtimes[i]->unloaded(a->state[i], code);
+	return rc;
+}
+
+/* One runtime has one; a second would have to be joined with it by epoll(7). */
+int accel_fd(const struct accel *a)
+{
+	int fd = -1;
+
+	for (size_t i = 0; i < RUNTIME_COUNT; i++)
+		if (a->is_open[i] && runtimes[i]->fd)
+			fd = runtimes[i]->fd(a->state[i]);
+	return fd;
+}
+
+int accel_read(struct accel *a, uint64_t now_ns)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
+		if (a->is_open[i] && runtimes[i]->read)
+			rc = runtimes[i]->read(a->state[i], now_ns);
+	return rc;
 }
 
 int accel_drain(struct accel *a, uint64_t until_ns)

@@ -12,8 +12,15 @@
  *	probe	can this runtime be watched on this machine? 0, or a negative errno with the reason,
  *		which becomes the capture's "missing.NAME". NULL: always.
  *	open	allocate its state.
+ *	set	one of its options, with its value, or NULL where none was given.
  *	start	recording begins: the sites are armed, hits may follow.
+ *	seen	a target has the library at this path mapped, or is about to.
  *	event	one hit, in order of time over all threads of all processes.
+ *	loaded, unloaded	kernels' code is in a device's memory, or not any more; said by runtimes, in
+ *		order of time, for those that sample addresses.
+ *	fd, read	a descriptor that is readable when the device itself has something to tell,
+ *		and taking that; also called without its being so. These are not events: what is
+ *		read may be newer than hits that have not been given yet.
  *	drain	all hits up to a time have been given; a good moment for what could not be done
  *		within event, and to give up waiting for what should have come.
  *	exited	a process is gone: its memory cannot be read any more and its pid may come again.
@@ -26,6 +33,7 @@
 #pragma once
 
 #include "accel/site.h"
+#include "accel/wish.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "capture/writer.h"
@@ -33,6 +41,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct accel;
 
 /* What the recorder lends to the runtimes, for as long as the struct accel lives. */
 struct accel_host {
@@ -44,6 +54,10 @@ struct accel_host {
 	/* Memory of a target: 0 when all @size bytes could be read, else a negative errno. */
 	int (*read)(void *data, uint32_t pid, uint64_t address, void *ret, size_t size);
 	void *data;
+	/* Set by accel_open(): where accel_code_loaded() goes, and whether this runtime was named by
+	 * the user, who wants to hear at once that it cannot be had. */
+	struct accel *accel;
+	bool is_named;
 };
 
 enum accel_event_flag {
@@ -65,6 +79,25 @@ struct accel_event {
 	size_t text_size;
 };
 
+/* A PCI device as a number. */
+#define ACCEL_PCI(domain, bus, device, function)                                     \
+	((uint32_t)(domain) << 16 | (uint32_t)(bus) << 8 | (uint32_t)(device) << 3 | \
+	 (uint32_t)(function))
+
+/* A kernel's code in a device's memory. */
+struct accel_code {
+	uint64_t time_ns;                 /* from then on; of the unloading: until then */
+	uint32_t process, kernel, device; /* of the capture */
+	uint32_t pci;                     /* ACCEL_PCI() of the device; 0: not known */
+	uint64_t address, size;           /* for the device */
+};
+
+/* An option of a runtime, as in --accel NAME:KEY=VALUE. */
+struct accel_option {
+	const char *key;
+	const char *value; /* what it is, for help; NULL: it takes none */
+};
+
 /* How a runtime lets a library of ours into a process that it starts in: by a variable of the
  * environment that holds the library's path. And into one that runs, where it maps @runtime: what is
  * to be called then is @function. */
@@ -79,12 +112,19 @@ struct accel_ops {
 	/* Sonames of the libraries, up to a NULL: what the system has of them is probed before a
 	 * command starts, so that its first calls are seen. */
 	const char *const *libraries;
-	struct accel_door door; /* NULLs: it has none */
+	struct accel_door door;             /* NULLs: it has none */
+	const struct accel_option *options; /* up to one without a key; NULL: it has none */
 
 	int (*probe)(struct err *why);
 	int (*open)(void **ret, const struct accel_host *host, struct err *err);
+	int (*set)(void *runtime, const char *key, const char *value, struct err *err);
 	int (*start)(void *runtime, struct err *err);
+	int (*seen)(void *runtime, const char *path);
 	int (*event)(void *runtime, const struct accel_event *event);
+	int (*loaded)(void *runtime, const struct accel_code *code);
+	int (*unloaded)(void *runtime, const struct accel_code *code);
+	int (*fd)(void *runtime); /* -1: not now */
+	int (*read)(void *runtime, uint64_t now_ns);
 	int (*drain)(void *runtime, uint64_t until_ns);
 	int (*exited)(void *runtime, uint32_t process, uint64_t time_ns);
 	int (*stop)(void *runtime);
@@ -92,10 +132,10 @@ struct accel_ops {
 	void (*close)(void *runtime);
 };
 
-/* All runtimes that can be watched here. Errors of a writer are returned as they are. */
-struct accel;
-
-int accel_open(struct accel **ret, const struct accel_host *host, struct err *err);
+/* All runtimes that can be watched here, or those of them that @wishes name; NULL: no wishes. Errors of
+ * a writer are returned as they are. */
+int accel_open(struct accel **ret, const struct accel_host *host, const struct accel_wishes *wishes,
+	       struct err *err);
 /* NULL is fine. */
 void accel_free(struct accel *a);
 DEFINE_CLEANUP(accel_free, struct accel *)
@@ -108,10 +148,21 @@ const struct probe_site *accel_site(const struct accel *a, size_t number);
 const char *accel_library(size_t number);
 
 /* The doors of the runtimes that have one, by a number from 0; NULL behind the last. */
-const struct accel_door *accel_door(size_t number);
+const struct accel_door *accel_door(const struct accel *a, size_t number);
 
 int accel_start(struct accel *a, struct err *err);
+int accel_seen(struct accel *a, const char *path);
 int accel_event(struct accel *a, const struct accel_event *event);
+/*
+ * For runtimes, within event: a kernel's code was loaded at an address, or what overlaps the addresses
+ * of @code's process (@size 0: all of it) is gone. Samples of addresses in it are that kernel's.
+ * Fine without @a.
+ */
+int accel_code_loaded(struct accel *a, const struct accel_code *code);
+int accel_code_unloaded(struct accel *a, const struct accel_code *code);
+/* One descriptor for all; -1: nothing tells by itself. */
+int accel_fd(const struct accel *a);
+int accel_read(struct accel *a, uint64_t now_ns);
 int accel_drain(struct accel *a, uint64_t until_ns);
 int accel_exited(struct accel *a, uint32_t process, uint64_t time_ns);
 int accel_stop(struct accel *a);

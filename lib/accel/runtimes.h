@@ -6,3 +6,8 @@
 
 extern const struct accel_ops opencl_ops;
 extern const struct accel_ops cuda_ops;
+
+/* accel.c's list, by a number from 0; NULL behind the last. */
+const struct accel_ops *accel_runtime(size_t number);
+/* NULL: it has no such option. */
+const struct accel_option *accel_option(const struct accel_ops *ops, const char *key);

@@ -44,7 +44,7 @@ int launch_open(struct session *s, struct err *err)
 	};
 	int rc;
 
-	rc = accel_open(&s->accel, &host, err);
+	rc = accel_open(&s->accel, &host, s->opt.accel, err);
 	if (rc < 0 || s->is_perf)
 		return rc;
 	return probes_open(&s->probes, &s->programs, s->accel, s->opt.instructions, err);
@@ -81,8 +81,8 @@ int launch_environment(struct session *s)
 
 	for (; given && *given && rc == 0; given++)
 		rc = add_variable(s, *given, "");
-	for (size_t i = 0; rc == 0 && !s->opt.no_inject && !s->is_perf && (door = accel_door(i));
-	     i++) {
+	for (size_t i = 0;
+	     rc == 0 && !s->opt.no_inject && !s->is_perf && (door = accel_door(s->accel, i)); i++) {
 		CLEANUP_FREE char *path = library_own(door->library);
 		/* Another tool's library is named there: there can be only one. */
 		if (path && !getenv(door->variable))
@@ -141,7 +141,7 @@ int launch_insert(struct session *s, struct err *err)
 	if (!s->opt.inject)
 		return 0;
 	for (size_t i = 0; i < s->opt.pid_count; i++)
-		for (size_t k = 0; (door = accel_door(k)); k++) {
+		for (size_t k = 0; (door = accel_door(s->accel, k)); k++) {
 			int rc = insert_in(s->opt.pids[i], door, err);
 			if (rc < 0)
 				return rc;
@@ -174,10 +174,12 @@ int launch_start(struct session *s, struct err *err)
 
 int launch_object(struct session *s, const struct object *object)
 {
-	if (object->fd < 0 || !s->probes || !probes_want(s->probes, object->path))
-		return 0;
+	int rc = accel_seen(s->accel, object->path);
+
+	if (rc < 0 || object->fd < 0 || !s->probes || !probes_want(s->probes, object->path))
+		return rc;
 	/* Someone uses an accelerator: what keeps it waiting for work may be waiting itself. */
-	int rc = programs_follow_waits(&s->programs);
+	rc = programs_follow_waits(&s->programs);
 	if (rc < 0)
 		rc = info_put(s, "missing.blocked", "cannot follow the scheduler: -v tells more");
 	return rc < 0 ? rc : attach(s, object->fd, object->path);

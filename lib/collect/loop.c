@@ -22,6 +22,7 @@ enum {
 	POLL_STOP,
 	POLL_COMMAND,
 	POLL_RING,
+	POLL_ACCEL,
 	POLL_WATCH,
 	POLL_SIDE = POLL_WATCH + SESSION_WATCHES_MAX
 };
@@ -34,7 +35,7 @@ struct waker {
 static int waker_init(struct waker *w, struct session *s)
 {
 	const int fixed[] = { s->opt.stop_fd, s->command.pid ? s->command.pidfd : -1,
-			      s->ring ? ring_fd(s->ring) : -1 };
+			      s->ring ? ring_fd(s->ring) : -1, accel_fd(s->accel) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
 		if (vec_push(&w->fds, (struct pollfd){ .fd = fixed[i], .events = POLLIN }) < 0)
@@ -144,8 +145,10 @@ static int timeout_of(const struct session *s, uint64_t now_ns, int most_ms)
 
 static int look(struct session *s, uint64_t now_ns)
 {
-	int rc = intake_drain(s);
+	int rc = accel_read(s->accel, now_ns);
 
+	if (rc >= 0)
+		rc = intake_drain(s);
 	if (rc >= 0)
 		rc = take_until(s, now_ns - HOLD_BACK_NS);
 	if (rc >= 0 && now_ns - s->second_ns >= SECOND_NS)

@@ -267,7 +267,8 @@ static int finish_file(struct session *s, struct session_result *result)
 {
 	int rc;
 
-	if ((rc = intake_drain(s)) < 0 || (rc = take_until(s, UINT64_MAX)) < 0 ||
+	if ((rc = accel_read(s->accel, s->ended_ns)) < 0 || (rc = intake_drain(s)) < 0 ||
+	    (rc = take_until(s, UINT64_MAX)) < 0 ||
 	    (rc = blocked_finish(&s->blocked, s->ended_ns)) < 0 || (rc = launch_stop(s)) < 0 ||
 	    (rc = session_count_losses(s)) < 0 ||
 	    (rc = losses_report(&s->losses, s->writer, session_now())) < 0 ||

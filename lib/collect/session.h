@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct session;
+struct accel_wishes;
 
 enum session_stacks {
 	SESSION_STACKS_TABLE, /* by unwind tables */
@@ -65,6 +66,7 @@ struct session_options {
 	const char *cgroup;
 	const uint32_t *cpus; /* CPU samples of these only */
 	size_t cpu_count;
+	const struct accel_wishes *accel; /* NULL: all runtimes */
 	bool no_children;
 	bool instructions; /* sample those of accelerators, where that costs something */
 	bool inject;       /* put libraries of ours into the processes */

@@ -89,7 +89,7 @@ static inline void runtime_open(struct runtime *t)
 	options.fd = t->fd;
 	assert_int_equal(capture_writer_open(&t->writer, &options, &err), 0);
 	host.writer = t->writer;
-	assert_int_equal(accel_open(&t->accel, &host, &err), 0);
+	assert_int_equal(accel_open(&t->accel, &host, NULL, &err), 0);
 	assert_int_equal(accel_start(t->accel, &err), 0);
 }
 

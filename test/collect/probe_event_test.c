@@ -25,7 +25,7 @@ static void open_fixture(struct fixture *f)
 	*f = (struct fixture){ .fd = options.fd };
 	assert_int_equal(capture_writer_open(&f->writer, &options, &err), 0);
 	host.writer = f->writer;
-	assert_int_equal(accel_open(&f->accel, &host, &err), 0);
+	assert_int_equal(accel_open(&f->accel, &host, NULL, &err), 0);
 	f->probes.accel = f->accel;
 }
 

@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err;
 
 	require(options.fd >= 0 && capture_writer_open(&host.writer, &options, &err) == 0);
-	require(accel_open(&a, &host, &err) == 0);
+	require(accel_open(&a, &host, NULL, &err) == 0);
 	tell(a, data, size);
 	require(accel_exited(a, 1, 100) == 0 && accel_stop(a) == 0 && accel_describe(a) == 0);
 	require(capture_writer_put(host.writer, &end) == 0);

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	require(capture_writer_open(&writer, &options, &err) == 0);
 	host.writer = writer;
-	require(accel_open(&accel, &host, &err) == 0);
+	require(accel_open(&accel, &host, NULL, &err) == 0);
 	for (size_t i = 0; i + 4 <= size; i += 4)
 		hit(accel, data + i, 1000 + i);
 	require(accel_stop(accel) == 0 && accel_describe(accel) == 0);

@@ -79,7 +79,7 @@ static void probing_open(struct probing *t)
 	assert_non_null(t->library);
 	assert_int_equal(capture_writer_open(&t->writer, &writer, &err), 0);
 	host.writer = t->writer;
-	assert_int_equal(accel_open(&t->accel, &host, &err), 0);
+	assert_int_equal(accel_open(&t->accel, &host, NULL, &err), 0);
 	if (programs_open(&t->programs, &options, &err) < 0 ||
 	    probes_open(&t->probes, &t->programs, t->accel, false, &err) < 0)
 		fail_msg("%s", err.text);
