@@ -12,6 +12,7 @@
 static const struct accel_ops *const runtimes[] = {
 	&opencl_ops,
 	&cuda_ops,
+	&ze_ops,
 };
 
 #define RUNTIME_COUNT ARRAY_SIZE(runtimes)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "accel/ze.h"
+
+#include "accel/info.h"
+#include "accel/runtimes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int ze_open(void **ret, const struct accel_host *host, struct err *err)
+{
+	struct ze *z = calloc(1, sizeof(*z));
+
+	if (!z)
+		return err_set(err, -ENOMEM, "no memory");
+	z->host = *host;
+	*ret = z;
+	return 0;
+}
+
+static void process_free(void *state)
+{
+	struct ze_process *p = state;
+
+	if (!p)
+		return;
+	vec_for_each(&p->lists, it)
+		vec_release(&it->work);
+	hash_release(&p->kernel_index);
+	hash_release(&p->records);
+	hash_release(&p->modules);
+	hash_release(&p->list_index);
+	hash_release(&p->queue_index);
+	vec_release(&p->kernels);
+	vec_release(&p->lists);
+	vec_release(&p->queues);
+	vec_release(&p->devices);
+	vec_release(&p->waits);
+	free(p);
+}
+
+static void ze_close(void *runtime)
+{
+	struct ze *z = runtime;
+
+	process_index_release(&z->processes, process_free);
+	hash_release(&z->devices);
+	free(z);
+}
+
+static struct ze_process *process_of(struct ze *z, const struct accel_event *e)
+{
+	struct ze_process *p = process_index_get(&z->processes, e->process);
+
+	if (p)
+		return p;
+	p = process_index_add(&z->processes, e->process, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->process = e->process;
+	p->pid = e->pid;
+	return p;
+}
+
+static int ze_event(void *runtime, const struct accel_event *e)
+{
+	struct ze *z = runtime;
+	struct ze_process *p = process_of(z, e);
+
+	if (!p)
+		return -ENOMEM;
+	switch (e->site->id) {
+	case SITE_EXECUTE:
+	case SITE_EXECUTE_IN:
+		return ze_executed(z, p, e);
+	case SITE_SYNC:
+		return ze_waiting(z, p, e);
+	case SITE_SYNC_END:
+		return ze_waited(z, p, e);
+	case SITE_MODULE:
+		return ze_module_created(z, p, e);
+	case SITE_MODULE_GONE:
+		ze_module_gone(p, e->value[0]);
+		return 0;
+	case SITE_KERNEL:
+		return ze_kernel_created(z, p, e);
+	case SITE_QUEUE:
+		return ze_queue_created(z, p, e);
+	case SITE_LIST:
+	case SITE_LIST_IMMEDIATE:
+		return ze_list_created(z, p, e);
+	case SITE_LIST_EMPTY:
+		ze_list_emptied(p, e->value[0]);
+		return 0;
+	case SITE_DEVICE:
+		return ze_device_told(z, p, e);
+	case SITE_DEVICE_PCI:
+		return ze_device_pci_told(p, e);
+	default:
+		return ze_launched(z, p, e);
+	}
+}
+
+static int ze_exited(void *runtime, uint32_t process, uint64_t time_ns)
+{
+	struct ze *z = runtime;
+
+	(void)time_ns;
+	process_free(process_index_take(&z->processes, process));
+	return 0;
+}
+
+static int ze_describe(void *runtime)
+{
+	struct ze *z = runtime;
+	struct capture_writer *w = z->host.writer;
+	char text[256];
+	int rc = 0;
+
+	if (z->stats.launches) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64
+			 " Level Zero launches were seen as they were asked for, which does "
+			 "not tell when the device works on them",
+			 z->stats.launches);
+		rc = accel_info(w, "missing.device-time", text);
+	}
+	rc = rc ? rc : accel_info_number(w, "levelzero.launches", z->stats.launches);
+	rc = rc ? rc : accel_info_number(w, "levelzero.replayed", z->stats.replays);
+	rc = rc ? rc : accel_info_number(w, "levelzero.cut-lists", z->stats.cut);
+	return rc ? rc : accel_info_number(w, "levelzero.unnamed-kernels", z->stats.unnamed);
+}
+
+const struct accel_ops ze_ops = {
+	.name = "levelzero",
+	.sites = ze_sites,
+	.libraries = ze_libraries,
+	.open = ze_open,
+	.event = ze_event,
+	.exited = ze_exited,
+	.describe = ze_describe,
+	.close = ze_close,
+};

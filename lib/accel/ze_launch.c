@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work as the host asks for it, and its waits: LAUNCH and SYNC records. */
+#include "accel/ze.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the call says beside its list, its kernel and its stack. */
+static void set_sizes(const struct accel_event *e, struct ze_work *work)
+{
+	const uint64_t *v = e->value;
+
+	if (e->site->id != SITE_LAUNCH && e->site->id != SITE_LAUNCH_SIZED)
+		return;
+	work->grid[0] = (uint32_t)v[2];
+	work->grid[1] = (uint32_t)(v[2] >> 32);
+	work->grid[2] = (uint32_t)v[3];
+	if (e->site->id != SITE_LAUNCH_SIZED)
+		return;
+	work->block[0] = (uint32_t)v[4];
+	work->block[1] = (uint32_t)(v[4] >> 32);
+	work->block[2] = (uint32_t)v[5];
+}
+
+static int put_launch(struct ze *z, const struct accel_event *e, const struct ze_work *work,
+		      uint32_t queue, uint32_t flags)
+{
+	struct record record = {
+		.type = RECORD_LAUNCH,
+		.launch = {
+			.time_ns = e->time_ns,
+			.thread = e->thread,
+			.stack = e->stack,
+			.kind = work->kind,
+			.kernel = work->kernel,
+			.name = work->name,
+			.queue = queue,
+			.correlation = z->host.correlation(z->host.data),
+			.flags = flags,
+			.bytes = work->bytes,
+			.count = work->count > 1 ? work->count : 0,
+		},
+	};
+
+	memcpy(record.launch.grid, work->grid, sizeof(work->grid));
+	memcpy(record.launch.block, work->block, sizeof(work->block));
+	z->stats.launches += work->count;
+	if (flags & LAUNCH_REPLAY)
+		z->stats.replays += work->count;
+	return capture_writer_put(z->host.writer, &record);
+}
+
+static bool is_same(const struct ze_work *a, const struct ze_work *b)
+{
+	return a->kernel == b->kernel && a->name == b->name && a->kind == b->kind &&
+	       memcmp(a->grid, b->grid, sizeof(a->grid)) == 0 &&
+	       memcmp(a->block, b->block, sizeof(a->block)) == 0;
+}
+
+/* Remember it for when the list is executed again. */
+static int keep(struct ze *z, struct ze_list *list, const struct ze_work *work)
+{
+	for (size_t i = list->work.len; i > 0 && list->work.len - i < ZE_WORK_LOOK; i--) {
+		struct ze_work *known = &list->work.data[i - 1];
+		if (!is_same(known, work))
+			continue;
+		known->count++;
+		known->bytes += work->bytes;
+		return 0;
+	}
+	if (list->work.len < ZE_WORK_MAX)
+		return vec_push(&list->work, *work);
+	z->stats.cut += !list->is_cut;
+	list->is_cut = true;
+	return 0;
+}
+
+static int append(struct ze *z, struct ze_process *p, const struct accel_event *e,
+		  const struct ze_work *work)
+{
+	struct ze_list *list;
+	int rc = ze_list(p, e->value[0], &list);
+
+	if (rc < 0)
+		return rc;
+	rc = put_launch(z, e, work, list ? list->queue.record : 0, 0);
+	return rc < 0 || !list || list->is_immediate ? rc : keep(z, list, work);
+}
+
+static int append_kernel(struct ze *z, struct ze_process *p, const struct accel_event *e,
+			 uint64_t handle)
+{
+	struct ze_work work = { .kind = LAUNCH_KERNEL, .count = 1 };
+	struct ze_kernel kernel;
+	int rc = ze_kernel(z, p, handle, &kernel);
+
+	if (rc < 0)
+		return rc;
+	work.kernel = kernel.record;
+	set_sizes(e, &work);
+	return append(z, p, e, &work);
+}
+
+/* The handles in an array that a call was given: their number. All of a long one are read from the target, where its
+ * caller may have reused it by now: mostly it has not. */
+static int read_handles(struct ze *z, const struct ze_process *p, const struct accel_event *e,
+			uint64_t *handles)
+{
+	uint64_t count = e->value[1];
+
+	if (count > ZE_ARRAY_MAX)
+		return 0;
+	if (count <= ZE_ARRAY_FIRST)
+		memcpy(handles, &e->value[3], count * sizeof(*handles));
+	else if (z->host.read(z->host.data, p->pid, e->value[2], handles,
+			      count * sizeof(*handles)) < 0)
+		return 0;
+	return (int)count;
+}
+
+static int append_several(struct ze *z, struct ze_process *p, const struct accel_event *e)
+{
+	uint64_t handles[ZE_ARRAY_MAX];
+	int count = read_handles(z, p, e, handles), rc = 0;
+
+	for (int i = 0; i < count && rc == 0; i++)
+		rc = append_kernel(z, p, e, handles[i]);
+	return rc;
+}
+
+int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e)
+{
+	const struct ze_transfer *transfer = ze_transfer(e->site);
+	struct ze_work work = { .count = 1 };
+	int rc;
+
+	if (e->site->id == SITE_LAUNCH_SEVERAL)
+		return append_several(z, p, e);
+	if (!transfer)
+		return append_kernel(z, p, e, e->value[1]);
+	work.kind = transfer->kind;
+	work.bytes = transfer->has_size ? e->value[1] : 0;
+	rc = capture_writer_string(z->host.writer, transfer->title, &work.name);
+	return rc < 0 ? rc : append(z, p, e, &work);
+}
+
+static int execute(struct ze *z, struct ze_process *p, const struct accel_event *e, uint64_t handle,
+		   const struct ze_queue *queue)
+{
+	uint64_t *known = hash_get(&p->list_index, handle);
+	struct ze_list *list = known ? &p->lists.data[*known] : NULL;
+	int rc = 0;
+
+	if (!list || list->is_immediate)
+		return 0;
+	if (list->is_executed)
+		vec_for_each(&list->work, it)
+			rc = rc ? rc : put_launch(z, e, it, queue->record, LAUNCH_REPLAY);
+	list->is_executed = true;
+	/* The next time it will be the same. */
+	list->queue = *queue;
+	return rc;
+}
+
+int ze_executed(struct ze *z, struct ze_process *p, const struct accel_event *e)
+{
+	uint64_t handles[ZE_ARRAY_MAX];
+	struct ze_queue queue;
+	int count = read_handles(z, p, e, handles);
+	int rc = ze_queue(z, p, e->value[0], &queue);
+
+	for (int i = 0; i < count && rc == 0; i++)
+		rc = execute(z, p, e, handles[i], &queue);
+	return rc;
+}
+
+static struct ze_wait *find_wait(struct ze_process *p, uint32_t tid)
+{
+	vec_for_each(&p->waits, it)
+		if (it->tid == tid)
+			return it;
+	return NULL;
+}
+
+int ze_waiting(struct ze *z, struct ze_process *p, const struct accel_event *e)
+{
+	uint64_t *known_queue = hash_get(&p->queue_index, e->value[0]);
+	struct ze_wait *known = find_wait(p, e->tid);
+	struct ze_wait wait = {
+		.tid = e->tid,
+		.thread = e->thread,
+		.stack = e->stack,
+		.time_ns = e->time_ns,
+	};
+	int rc = capture_writer_string(z->host.writer, e->site->symbol, &wait.name);
+
+	if (rc < 0)
+		return rc;
+	if (known_queue) {
+		wait.queue = p->queues.data[*known_queue].record;
+		wait.device = p->queues.data[*known_queue].device;
+	}
+	/* One whose end was lost: a thread waits once at a time. */
+	if (known) {
+		*known = wait;
+		return 0;
+	}
+	return p->waits.len >= ZE_WAITS_MAX ? 0 : vec_push(&p->waits, wait);
+}
+
+int ze_waited(struct ze *z, struct ze_process *p, const struct accel_event *e)
+{
+	struct ze_wait *wait = find_wait(p, e->tid);
+	int rc;
+
+	if (!wait)
+		return 0;
+	struct record record = {
+		.type = RECORD_SYNC,
+		.sync = {
+			.time_ns = wait->time_ns,
+			.duration_ns = e->time_ns - wait->time_ns,
+			.thread = wait->thread,
+			.stack = wait->stack,
+			.name = wait->name,
+			.device = wait->device,
+			.queue = wait->queue,
+		},
+	};
+	*wait = *vec_last(&p->waits);
+	p->waits.len--;
+	rc = capture_writer_put(z->host.writer, &record);
+	if (rc != -EINVAL || !record.sync.stack)
+		return rc;
+	/* A very long wait: its stack has been forgotten. */
+	record.sync.stack = 0;
+	return capture_writer_put(z->host.writer, &record);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level Zero calls as the probes see them, and the records that must come of them. Handles are made up. */
+#include "runtime.h"
+
+#define DEVICE 0x1000
+#define QUEUE  0x2000
+#define LIST   0x3000
+#define MODULE 0x6000
+#define KERNEL 0x7000
+
+#define APPEND "zeCommandListAppendLaunchKernel"
+
+static void make_device(struct runtime *t)
+{
+	unsigned char properties[368] = { 0 }, pci[32] = { 0 };
+	const uint32_t vendor = 0x8086, address[4] = { 0, 3, 2, 0 };
+
+	memcpy(properties + 20, &vendor, sizeof(vendor));
+	memcpy(properties + 112, "Big GPU", 8);
+	memcpy(pci + 16, address, sizeof(address));
+	runtime_hit(t,
+		    (struct hit){ "zeDeviceGetProperties", .tid = 1, .value = { DEVICE, 0x10, 0 },
+				  .text = (char *)properties, .text_size = sizeof(properties) });
+	runtime_hit(t, (struct hit){ "zeDevicePciGetPropertiesExt", .tid = 1,
+				     .value = { DEVICE, 0x10, 0 }, .text = (char *)pci,
+				     .text_size = sizeof(pci) });
+	runtime_hit(t, (struct hit){ "zeCommandQueueCreate", .tid = 1,
+				     .value = { DEVICE, 0x10, QUEUE, 0 } });
+}
+
+static void make_list(struct runtime *t, const char *symbol, uint64_t handle)
+{
+	runtime_hit(t, (struct hit){ symbol, .tid = 1, .value = { DEVICE, 0x10, handle, 0 } });
+}
+
+static void make_kernel(struct runtime *t, uint64_t module, uint64_t handle, const char *name)
+{
+	runtime_hit(t, (struct hit){ "zeKernelCreate", .tid = 1,
+				     .value = { module, 0x20, 0x30, handle, 0 }, .text = name });
+}
+
+static uint64_t append(struct runtime *t, uint64_t list, uint64_t kernel)
+{
+	return runtime_hit(
+		t, (struct hit){ APPEND, .tid = 1, .value = { list, kernel, 2 | 3ull << 32, 4 } });
+}
+
+static uint64_t execute(struct runtime *t, uint64_t list)
+{
+	return runtime_hit(t, (struct hit){ "zeCommandQueueExecuteCommandLists", .tid = 2,
+					    .value = { QUEUE, 1, 0x40, list } });
+}
+
+static const struct record_launch *launch_record(const struct runtime *t, size_t index)
+{
+	return &runtime_record(t, RECORD_LAUNCH, index)->launch;
+}
+
+static const char *launched(const struct runtime *t, size_t index)
+{
+	for (size_t i = 0; i < runtime_count(t, RECORD_KERNEL); i++) {
+		const struct record *record = runtime_record(t, RECORD_KERNEL, i);
+		if (record->kernel.id == launch_record(t, index)->kernel)
+			return runtime_text(t, record->kernel.name);
+	}
+	return "no such kernel";
+}
+
+static void test_calls(void **state)
+{
+	const uint64_t many[9] = { KERNEL, KERNEL, KERNEL, KERNEL,    KERNEL,
+				   KERNEL, KERNEL, KERNEL, KERNEL + 1 };
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	runtime_memory(&t, 0x40, many, sizeof(many));
+	make_device(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	make_kernel(&t, MODULE, KERNEL, "one");
+	make_kernel(&t, MODULE, KERNEL + 1, "two");
+	uint64_t time = append(&t, LIST, KERNEL);
+	/* Sizes by value: x and y in one register, z in the next. */
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendLaunchKernelWithArguments", .tid = 1,
+				      .value = { LIST, KERNEL + 1, 5 | 6ull << 32, 7,
+						 8 | 9ull << 32, 10 } });
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendLaunchKernelIndirect", .tid = 1,
+				      .value = { LIST, KERNEL } });
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendLaunchMultipleKernelsIndirect", .tid = 1,
+				      .value = { LIST, 2, 0x50, KERNEL, KERNEL + 1, 0x1234 } });
+	/* More than a hit takes along: all of them from memory. */
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendLaunchMultipleKernelsIndirect", .tid = 1,
+				      .value = { LIST, 9, 0x40 } });
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendMemoryCopy", .tid = 1,
+				      .value = { LIST, 4096 } });
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendMemoryFill", .tid = 1,
+				      .value = { LIST, 512 } });
+	runtime_hit(&t,
+		    (struct hit){ "zeCommandListAppendImageCopy", .tid = 1, .value = { LIST } });
+	append(&t, LIST, 0x9999); /* made before the recording */
+	runtime_finish(&t);
+
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3 + 2 + 9 + 3 + 1);
+	const struct record_launch *r = launch_record(&t, 0);
+	assert_int_equal(r->time_ns, time);
+	assert_int_equal(r->grid[0] * 100 + r->grid[1] * 10 + r->grid[2], 234);
+	assert_int_equal(r->block[0], 0);
+	assert_string_equal(launched(&t, 0), "one");
+	r = launch_record(&t, 1);
+	assert_int_equal(r->grid[0] * 100 + r->grid[1] * 10 + r->grid[2], 567);
+	assert_int_equal(r->block[0] * 1000 + r->block[1] * 100 + r->block[2], 8910);
+	assert_string_equal(launched(&t, 1), "two");
+	assert_int_equal(launch_record(&t, 2)->grid[0], 0);
+	assert_string_equal(launched(&t, 3), "one");
+	assert_string_equal(launched(&t, 4), "two");
+	assert_string_equal(launched(&t, 12), "one");
+	assert_string_equal(launched(&t, 13), "two");
+	r = launch_record(&t, 14);
+	assert_int_equal(r->kind, LAUNCH_COPY);
+	assert_int_equal(r->bytes, 4096);
+	assert_string_equal(runtime_text(&t, r->name), "Memory Copy");
+	assert_int_equal(launch_record(&t, 15)->kind, LAUNCH_FILL);
+	assert_int_equal(launch_record(&t, 15)->bytes, 512);
+	assert_string_equal(launched(&t, 17), "");
+	const struct record_device *device = &runtime_record(&t, RECORD_DEVICE, 0)->device;
+	assert_string_equal(runtime_text(&t, device->name), "Big GPU");
+	assert_string_equal(runtime_text(&t, device->vendor), "Intel");
+	assert_int_equal(runtime_count(&t, RECORD_DEVICE), 1);
+	assert_int_equal(launch_record(&t, 0)->queue,
+			 runtime_record(&t, RECORD_QUEUE, 1)->queue.id);
+	assert_string_equal(runtime_info(&t, "levelzero.unnamed-kernels"), "1");
+	runtime_close(&t);
+}
+
+/* What was appended is launched by who appended it, and again by who executes the list again. */
+static void test_lists(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	make_device(&t);
+	make_list(&t, "zeCommandListCreate", LIST);
+	make_kernel(&t, MODULE, KERNEL, "one");
+	make_kernel(&t, MODULE, KERNEL + 1, "two");
+	append(&t, LIST, KERNEL);
+	append(&t, LIST, KERNEL + 1);
+	append(&t, LIST, KERNEL);
+	execute(&t, LIST);
+	uint64_t again = execute(&t, LIST); /* 2 x one, 1 x two */
+	runtime_hit(&t, (struct hit){ "zeCommandListReset", .tid = 1, .value = { LIST } });
+	append(&t, LIST, KERNEL + 1);
+	execute(&t, LIST);
+	/* By an immediate list, and one that is not known, such as what was destroyed. */
+	runtime_hit(&t, (struct hit){ "zeCommandListImmediateAppendCommandListsExp", .tid = 2,
+				      .value = { LIST + 8, 2, 0x40, LIST, 0x9999 } });
+	runtime_hit(&t, (struct hit){ "zeCommandListDestroy", .tid = 1, .value = { LIST } });
+	execute(&t, LIST);
+	runtime_finish(&t);
+
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3 + 2 + 1 + 1);
+	assert_int_equal(launch_record(&t, 2)->flags, 0);
+	const struct record_launch *r = launch_record(&t, 3);
+	assert_int_equal(r->time_ns, again);
+	assert_int_equal(r->thread, 1002);
+	assert_int_equal(r->flags, LAUNCH_REPLAY);
+	assert_int_equal(r->count, 2);
+	assert_string_equal(launched(&t, 3), "one");
+	assert_int_equal(launch_record(&t, 4)->count, 0);
+	assert_string_equal(launched(&t, 4), "two");
+	assert_int_equal(launch_record(&t, 5)->flags, 0);
+	assert_int_equal(launch_record(&t, 6)->flags, LAUNCH_REPLAY);
+	assert_string_equal(launched(&t, 6), "two");
+	assert_string_equal(runtime_info(&t, "levelzero.launches"), "8");
+	assert_string_equal(runtime_info(&t, "levelzero.replayed"), "4");
+	/* Its queue is known once it was executed. */
+	assert_int_equal(launch_record(&t, 5)->queue,
+			 runtime_record(&t, RECORD_QUEUE, 0)->queue.id);
+	assert_int_equal(runtime_record(&t, RECORD_QUEUE, 1)->queue.handle, 0);
+	runtime_close(&t);
+}
+
+/* Failed calls leave nothing; a handle that is given out again is something else. */
+static void test_failed_and_destroyed(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	runtime_hit(&t, (struct hit){ "zeKernelCreate", .tid = 1, .text = "none",
+				      .value = { MODULE, 0x20, 0x30, KERNEL, 0x78000011 } });
+	make_kernel(&t, MODULE, KERNEL, "same");
+	append(&t, LIST, KERNEL);
+	make_kernel(&t, MODULE, KERNEL + 1, "same");
+	append(&t, LIST, KERNEL + 1);
+	runtime_hit(&t, (struct hit){ "zeModuleDestroy", .tid = 1, .value = { MODULE } });
+	make_kernel(&t, MODULE, KERNEL, "same");
+	append(&t, LIST, KERNEL);
+	runtime_finish(&t);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(launched(&t, i), "same");
+	assert_int_equal(launch_record(&t, 0)->kernel, launch_record(&t, 1)->kernel);
+	assert_int_not_equal(launch_record(&t, 0)->kernel, launch_record(&t, 2)->kernel);
+	runtime_close(&t);
+}
+
+static void test_waits(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	make_device(&t);
+	uint64_t begin = t.now + 10;
+	/* One site begins a wait and another ends it; both have the name of the call. */
+	for (size_t i = 0; i < accel_site_count(t.accel); i++) {
+		const struct probe_site *site = accel_site(t.accel, i);
+		struct accel_event event = { .time_ns = t.now += 10,
+					     .pid = 101,
+					     .tid = 1,
+					     .process = 1,
+					     .thread = 1001,
+					     .site = site,
+					     .text = "",
+					     .value = { QUEUE } };
+		if (strcmp(site->symbol, "zeCommandQueueSynchronize") != 0) {
+			t.now -= 10;
+			continue;
+		}
+		if (site->flags & PROBE_AT_RETURN)
+			event.time_ns = t.now += 100;
+		assert_int_equal(accel_event(t.accel, &event), 0);
+	}
+	runtime_finish(&t);
+	assert_int_equal(runtime_count(&t, RECORD_SYNC), 1);
+	const struct record_sync *r = &runtime_record(&t, RECORD_SYNC, 0)->sync;
+	assert_int_equal(r->time_ns, begin);
+	assert_int_equal(r->duration_ns, 110);
+	assert_int_equal(r->queue, runtime_record(&t, RECORD_QUEUE, 0)->queue.id);
+	runtime_close(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_failed_and_destroyed),
+		cmocka_unit_test(test_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

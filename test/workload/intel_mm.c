@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * intel_mm ze|cl FILE ROUNDS [HOW [wait]]: the three multiplications of mm.cl by Intel's driver, which needs no GPU for
+ * it in its mode for simulators, where nothing is computed. FILE is a zebin for Level Zero and the text for OpenCL. HOW:
+ *
+ *	list	  a command list for each round, executed once (the default)
+ *	immediate each into an immediate command list
+ *	replay	  one command list, executed in each round
+ *
+ * With "wait" it says "ready" when everything is made and waits for a line before it begins. Its last lines are for
+ * programs to read: what was launched by which function, and where the driver says that the code is.
+ *
+ *	launched multiply_basic mm_basic 30 address 0x8000fffe0000
+ */
+#include "intel_mm.h"
+
+int main(int argc, char **argv)
+{
+	const struct backend *b =
+		argc > 1 && strcmp(argv[1], "cl") == 0 ? &cl_backend : &ze_backend;
+	static const char *const functions[VERSIONS] = { "multiply_basic", "multiply_local",
+							 "multiply_tiled" };
+	int rounds = argc > 3 ? atoi(argv[3]) : 1;
+	char line[16];
+
+	if (argc < 3)
+		return 2;
+	b->open(argv[2], argc > 4 ? argv[4] : "list");
+	if (argc > 5) {
+		puts("ready");
+		fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			return 1;
+	}
+	for (int i = 0; i < rounds; i++) {
+		b->multiply_basic();
+		b->multiply_local();
+		b->multiply_tiled();
+		b->finish();
+	}
+	for (int i = 0; i < VERSIONS; i++)
+		printf("launched %s %s %d address %#llx\n", functions[i], kernel_names[i], rounds,
+		       (unsigned long long)b->address(i));
+	return 0;
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pyopencl_mm.py FILE ROUNDS: what intel_mm does, from Python functions; and where the driver says the code is."""
+import sys
+
+try:
+    import numpy
+    import pyopencl as cl
+except ImportError:
+    print('no pyopencl')
+    sys.exit(0)
+
+SIZE, TILE = 64, 16
+
+
+def multiply_basic(kernels, queue, arguments):
+    kernels['mm_basic'](queue, (SIZE, SIZE), (TILE, TILE), *arguments)
+
+
+def multiply_local(kernels, queue, arguments):
+    kernels['mm_local'](queue, (SIZE, SIZE), (TILE, TILE), *arguments)
+
+
+def multiply_tiled(kernels, queue, arguments):
+    kernels['mm_tiled'](queue, (SIZE // 4, SIZE), (TILE, TILE), *arguments)
+
+
+def main(file, rounds):
+    context = cl.Context(cl.get_platforms()[0].get_devices())
+    queue = cl.CommandQueue(context)
+    with open(file, encoding='utf-8') as text:
+        program = cl.Program(context, text.read()).build(['-g'])
+    kernels = {k.function_name: k for k in program.all_kernels()}
+    memory = [cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * SIZE * SIZE) for _ in range(3)]
+    arguments = (numpy.int32(SIZE), *memory)
+    for _ in range(rounds):
+        multiply_basic(kernels, queue, arguments)
+        multiply_local(kernels, queue, arguments)
+        multiply_tiled(kernels, queue, arguments)
+        queue.finish()
+
+
+main(sys.argv[1], int(sys.argv[2]))
