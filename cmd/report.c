@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accel-prof report: what the accelerator's time went to, as text. */
-#include "analyze/analyze.h"
+#include "cmd/report.h"
+
 #include "analyze/groups.h"
 #include "base/cleanup.h"
 #include "base/parse.h"
@@ -11,9 +12,7 @@
 #include "cmd/next.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
-#include "cmd/tree_options.h"
 #include "cmd/verdict.h"
-#include "cmd/view.h"
 #include "export/json.h"
 
 #include <errno.h>
@@ -24,70 +23,10 @@
 
 /* What fits an ordinary terminal, a mail and a bug report. */
 #define REPORT_COLUMNS 100
-#define REPORT_LINES   40
 /* Rows of a view that was asked for by name. */
 #define VIEW_ROWS 35
 /* Of each part. */
 #define VIEW_ROWS_BY 8
-/* The first page: activities of the host, and lines that each table gets at least. */
-#define PAGE_ACTIVITIES      7
-#define PAGE_CODE_LINES      7
-#define PAGE_KERNELS_LINES   7
-#define PAGE_FUNCTIONS_LINES 5
-
-enum format {
-	FORMAT_TEXT,
-	FORMAT_JSON,
-	FORMAT_CSV,
-};
-
-/* Most metrics that a view needs. */
-#define VIEW_METRICS_MAX 3
-
-struct view_ops {
-	const char *name;
-	int (*make)(struct sheet *t, const struct view *v, struct err *err);
-	const char *metrics[VIEW_METRICS_MAX]; /* those with data are in the profile */
-	bool has_places;                       /* needs what is below kernels; only on its own */
-};
-
-static const struct view_ops views[] = {
-	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" }, false },
-	{ "code", view_code, { "wall", "launches", "idle-host" }, false },
-	{ "functions", view_functions, { "cpu-samples", "cpu-time" }, false },
-	{ "tree", view_tree, { NULL }, true }, /* the metrics to be shown */
-	{ "lines", view_lines, { "device-samples" }, true },
-	{ "instructions", view_instructions, { "device-samples" }, true },
-	{ "stalls", view_stalls, { "device-samples" }, true },
-	{ "ops", view_ops, { "device-time", "launches", "idle-host" }, false },
-	{ "modules", view_modules, { "device-time", "launches", "idle-host" }, false },
-	{ "shapes", view_shapes, { NULL }, false },
-	{ "roofline", view_roofline, { NULL }, false },
-	{ "steps", view_steps, { NULL }, false },
-	{ "phases", view_phases, { NULL }, false },
-	{ "memory", view_memory, { "memory-peak", "memory-allocated", "allocations" }, false },
-	{ "ranks", view_ranks, { NULL }, false },
-	{ "syncs", view_syncs, { "syncs", "sync-wait", "sync-idle" }, false },
-	{ "queue", view_queue, { NULL }, false },
-	{ "overlap", view_overlap, { NULL }, false },
-	{ "processes", view_processes, { NULL }, false },
-	{ "where", view_where, { NULL }, false },
-	{ "idle-host", view_idle_host, { "idle-host" }, false },
-	{ "quality", view_quality, { NULL }, false },
-	{ "metrics", view_metrics, { NULL }, true }, /* all of them */
-};
-
-struct report_options {
-	VEC(const char *) paths; /* ranks of one job */
-	struct analysis_filter filter;
-	const struct view_ops *view; /* NULL: the first page */
-	const char *sort;
-	size_t limit; /* 0: not given */
-	bool full, no_inline;
-	enum format format;
-	const char *by; /* NULL: not split */
-	struct tree_options tree;
-};
 
 enum {
 	KEY_SORT = 256,
@@ -121,15 +60,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const struct view_ops *find_view(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
-		if (!strcmp(views[i].name, name))
-			return &views[i];
-	}
-	return NULL;
-}
-
 static void set_format(struct report_options *opt, enum format format, struct argp_state *state)
 {
 	if (opt->format != FORMAT_TEXT && opt->format != format)
@@ -143,7 +73,7 @@ static void take_tree(struct report_options *opt, struct argp_state *state)
 	if (!opt->tree.is_used)
 		return;
 	if (opt->tree.is_list || !opt->view)
-		opt->view = find_view(opt->tree.is_list ? "metrics" : "tree");
+		opt->view = report_view_find(opt->tree.is_list ? "metrics" : "tree");
 	else if (opt->view->make != view_tree)
 		argp_error(state, "view '%s' has no use for options of the tree", opt->view->name);
 }
@@ -178,7 +108,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		opt->limit = rows;
 		return 0;
 	case KEY_VIEW:
-		opt->view = find_view(arg);
+		opt->view = report_view_find(arg);
 		if (!opt->view)
 			argp_error(state, "no view '%s'", arg);
 		return 0;
@@ -213,208 +143,6 @@ static unsigned report_width(void)
 	return REPORT_COLUMNS;
 }
 
-static size_t count_lines(const struct strbuf *text)
-{
-	size_t lines = 0;
-	for (size_t i = 0; i < text->len; i++)
-		lines += text->data[i] == '\n';
-	return lines;
-}
-
-/* The longest line of a text. */
-static unsigned text_columns(const char *text)
-{
-	size_t most = 0;
-	while (*text) {
-		size_t size = strcspn(text, "\n");
-		most = size > most ? size : most;
-		text += size + (text[size] == '\n');
-	}
-	return (unsigned)most;
-}
-
-/* Two texts side by side, the second from @column on. */
-static void add_beside(struct strbuf *out, const char *left, const char *right, unsigned column)
-{
-	while (*left || *right) {
-		size_t size = strcspn(left, "\n"), other = strcspn(right, "\n");
-		strbuf_add(out, left, size);
-		if (other)
-			strbuf_printf(out, "%*s", size < column ? (int)(column - size) : 1, "");
-		strbuf_add(out, right, other);
-		strbuf_putc(out, '\n');
-		left += size + (left[size] == '\n');
-		right += other + (right[other] == '\n');
-	}
-}
-
-/* Whether the devices are idle enough for it to matter what the host did meanwhile: 5 %. */
-static bool is_idle(const struct analysis_summary *s)
-{
-	uint64_t all = 0;
-	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
-		all += s->all.ns[i];
-	return all - s->all.ns[ACCOUNT_BUSY] > all / 20;
-}
-
-/* Where the time goes, and to the right of it what the host did meanwhile. */
-static int add_where(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
-{
-	struct sheet where = { 0 }, host = { 0 };
-	struct strbuf left = { 0 }, right = { 0 };
-	struct view page = *v;
-	unsigned column = 0;
-
-	page.limit = PAGE_ACTIVITIES;
-	int rc = view_where(&where, &page, err);
-	if (!rc && is_idle(v->s))
-		rc = view_idle_host(&host, &page, err);
-	/* "busy" and "total" alone say nothing that the verdict has not said. */
-	if (!rc && sheet_rows(&where) > 2)
-		rc = sheet_render(&where, width * 11 / 20, &left);
-	if (!rc && left.len && sheet_rows(&host)) {
-		column = text_columns(strbuf_text(&left)) + 3;
-		rc = sheet_render(&host, width - column, &right);
-	}
-	if (!rc && left.len) {
-		strbuf_putc(out, '\n');
-		add_beside(out, strbuf_text(&left), strbuf_text(&right), column);
-	}
-	strbuf_release(&left);
-	strbuf_release(&right);
-	sheet_release(&where);
-	sheet_release(&host);
-	return rc;
-}
-
-static int add_view(struct strbuf *out, const struct view *v, const struct view_ops *ops,
-		    unsigned width, struct err *err)
-{
-	struct sheet t = { 0 };
-	int rc = ops->make(&t, v, err);
-	if (!rc && sheet_rows(&t))
-		rc = sheet_render(&t, width, out);
-	sheet_release(&t);
-	return rc;
-}
-
-/* How many of a table's rows, with the notes below them, @lines have room for. */
-static size_t rows_fitting(const struct sheet *t, size_t lines)
-{
-	size_t rows = 0, used = 1, note = 0; /* the titles */
-	for (; rows < sheet_rows(t); rows++) {
-		size_t height = 1;
-		while (note < t->notes.len && t->notes.data[note].row == rows) {
-			height++;
-			note++;
-		}
-		if (used + height > lines)
-			break;
-		used += height;
-	}
-	return rows;
-}
-
-/* As many rows as asked for, or as @lines have room for. */
-static int add_fitting(struct strbuf *out, const struct view *v, const struct view_ops *ops,
-		       unsigned width, size_t lines, struct err *err)
-{
-	struct sheet t = { 0 };
-	struct view page = *v;
-	if (v->limit)
-		return add_view(out, v, ops, width, err);
-
-	page.limit = lines;
-	int rc = ops->make(&t, &page, err);
-	size_t all = sheet_rows(&t), fitting = rows_fitting(&t, lines);
-	sheet_release(&t);
-	if (rc < 0)
-		return rc;
-	/* One row goes to what sums up the rest. */
-	page.limit = fitting < all && fitting > 1 ? fitting - 1 : fitting;
-	return page.limit ? add_view(out, &page, ops, width, err) : 0;
-}
-
-/* The lines that are left when the tables to come need @reserved. */
-static size_t room_left(const struct strbuf *out, size_t reserved, size_t least)
-{
-	size_t used = count_lines(out) + reserved;
-	return used + least < REPORT_LINES ? REPORT_LINES - used : least;
-}
-
-/* One more table, with a blank line before it when there is one already. */
-static int add_table(struct strbuf *out, const struct view *v, const char *name, unsigned width,
-		     size_t lines, struct err *err)
-{
-	struct strbuf text = { 0 };
-	int rc = add_fitting(&text, v, find_view(name), width, lines, err);
-	if (!rc && text.len) {
-		strbuf_putc(out, '\n');
-		strbuf_add(out, text.data, text.len);
-	}
-	strbuf_release(&text);
-	return rc;
-}
-
-static bool has_any(const struct profile *p, const char *a, const char *b)
-{
-	return profile_metric_find(p, a) >= 0 || profile_metric_find(p, b) >= 0;
-}
-
-/* @after: what stands below the tables. */
-static int add_tables(struct strbuf *out, const struct view *v, unsigned width, size_t after,
-		      struct err *err)
-{
-	bool has_kernels = has_any(v->p, "launches", "device-time") ||
-			   has_any(v->p, "device-samples", "device-samples");
-	bool has_functions = has_any(v->p, "cpu-samples", "cpu-time");
-	bool is_host = v->s->verdict == VERDICT_HOST || v->s->verdict == VERDICT_LAUNCH;
-	/* What the host does is in another table and in the hints then. */
-	has_functions &= !is_host || !after;
-	size_t below = (has_functions ? PAGE_FUNCTIONS_LINES + 1 : 0) + after;
-	struct view page = *v;
-	page.is_page = true;
-
-	int rc = add_where(out, &page, width, err);
-	/* Where the host is what is waited for, its code is what matters; the kernels then stand
-	 * below without those who launched them. */
-	if (!rc && is_host) {
-		page.sort = NULL;
-		page.without_callers = true;
-		rc = add_table(out, &page, "code", width,
-			       room_left(out, below + PAGE_KERNELS_LINES + 2, PAGE_CODE_LINES),
-			       err);
-	}
-	page.sort = v->sort;
-	if (!rc && has_kernels)
-		rc = add_table(out, &page, "kernels", width,
-			       room_left(out, below + 1, PAGE_KERNELS_LINES), err);
-	if (has_kernels)
-		page.sort = NULL; /* it was for the first table */
-	bool has_room = count_lines(out) + 1 + PAGE_FUNCTIONS_LINES + after <= REPORT_LINES;
-	if (!rc && has_functions && has_room)
-		rc = add_table(out, &page, "functions", width,
-			       room_left(out, 1 + after, PAGE_FUNCTIONS_LINES), err);
-	return rc;
-}
-
-static int add_page(struct strbuf *out, const struct view *v, unsigned width, struct err *err)
-{
-	struct hints hints;
-	struct strbuf next = { 0 };
-	int rc = analysis_hints(v->a, v->p, v->s, v->filter, &hints, err);
-	if (rc < 0)
-		return rc;
-	next_lines(&next, &hints, width);
-	hints_release(&hints);
-	verdict_lines(out, v, width);
-	trust_lines(out, v, width);
-	rc = add_tables(out, v, width, count_lines(&next), err);
-	strbuf_add(out, next.data, next.len);
-	strbuf_release(&next);
-	return rc;
-}
-
 /* The frames of the tree once more, one by one. */
 static const struct view_ops sorted_view = { "sorted", view_tree_sorted, { NULL }, true };
 
@@ -427,7 +155,7 @@ static int add_sorted(struct strbuf *out, const struct report_options *opt, cons
 	if (!out->len)
 		return 0;
 	strbuf_printf(out, "\nSorted by %s\n", metric);
-	return add_view(out, v, &sorted_view, width, err);
+	return report_view_add(out, v, &sorted_view, width, err);
 }
 
 static int print_text(const struct report_options *opt, struct view *v, struct err *err)
@@ -438,14 +166,14 @@ static int print_text(const struct report_options *opt, struct view *v, struct e
 
 	if (opt->view) {
 		v->limit = opt->limit ? opt->limit : VIEW_ROWS;
-		rc = add_view(&out, v, opt->view, width, err);
+		rc = report_view_add(&out, v, opt->view, width, err);
 		if (!rc && opt->view->make == view_tree && opt->tree.is_sorted)
 			rc = add_sorted(&out, opt, v, width, err);
 		if (!rc && !out.len)
 			tell("nothing to show in view '%s'", opt->view->name);
 	} else {
 		v->limit = opt->limit;
-		rc = add_page(&out, v, width, err);
+		rc = report_page_add(&out, v, width, err);
 	}
 	if (!rc && strbuf_finish(&out) < 0)
 		rc = err_set(err, -ENOMEM, "cannot make the report");
@@ -459,7 +187,7 @@ static int print_text(const struct report_options *opt, struct view *v, struct e
 
 static int write_csv(const struct report_options *opt, struct view *v, struct err *err)
 {
-	const struct view_ops *ops = opt->view ? opt->view : find_view("kernels");
+	const struct view_ops *ops = opt->view ? opt->view : report_view_find("kernels");
 	struct sheet t = { 0 };
 	v->limit = opt->limit ? opt->limit : SIZE_MAX - 1;
 	if (ops->make == view_tree && opt->tree.is_sorted)
@@ -501,13 +229,13 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 		next_json(j, &hints);
 		hints_release(&hints);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(views) && !rc; i++) {
+	for (size_t i = 0; i < REPORT_VIEWS && !rc; i++) {
 		struct view each = *v;
-		if (opt->view ? &views[i] != opt->view : views[i].has_places)
+		if (opt->view ? &report_views[i] != opt->view : report_views[i].has_places)
 			continue;
-		if (!opt->view && views[i].make != view_kernels)
+		if (!opt->view && report_views[i].make != view_kernels)
 			each.sort = NULL;
-		rc = json_view(j, &each, &views[i], err);
+		rc = json_view(j, &each, &report_views[i], err);
 	}
 	if (!rc && opt->tree.is_sorted)
 		rc = json_view(j, v, &sorted_view, err);
@@ -516,90 +244,6 @@ static int write_json(const struct report_options *opt, struct view *v, struct e
 		rc = json_finish(j, err);
 	json_free(j);
 	return rc;
-}
-
-/* The metrics that the views to be shown need and that have data. */
-struct wanted {
-	/* and those of the hints, or of the tree */
-	const char *list[ARRAY_SIZE(views) * VIEW_METRICS_MAX +
-			 TREE_METRICS_MAX * TREE_METRIC_PARTS + 16];
-	size_t count;
-};
-
-static void want(struct wanted *w, const struct analysis *a, const char *metric)
-{
-	for (size_t i = 0; i < w->count; i++) {
-		if (!strcmp(w->list[i], metric))
-			return;
-	}
-	if (analysis_has_metric(a, metric))
-		w->list[w->count++] = metric;
-}
-
-static void want_hints(struct wanted *w, const struct analysis *a)
-{
-	static const char *const metrics[] = HINT_METRICS;
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-		want(w, a, metrics[i]);
-}
-
-static void want_tree(struct wanted *w, const struct report_options *opt, const struct analysis *a)
-{
-	if (!opt->tree.metric_count)
-		want(w, a, opt->sort ? opt->sort : analysis_default_metric(a));
-	for (size_t i = 0; i < opt->tree.metric_count; i++) {
-		const struct tree_metric *m = &opt->tree.metrics[i];
-		for (size_t k = 0; k < m->part_count; k++)
-			want(w, a, m->parts[k]);
-		/* Asked for by name: analysis_profile() says why there is none. */
-		if (!analysis_has_metric(a, m->parts[0]))
-			w->list[w->count++] = m->parts[0];
-	}
-}
-
-static void want_views(struct wanted *w, const struct report_options *opt, const struct analysis *a)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
-		if (opt->view && opt->view != &views[i])
-			continue;
-		for (size_t k = 0; k < VIEW_METRICS_MAX && views[i].metrics[k]; k++)
-			want(w, a, views[i].metrics[k]);
-	}
-	if (!opt->view)
-		want_hints(w, a);
-	if (opt->view && opt->view->make == view_metrics) {
-		const char *metric;
-		for (size_t i = 0; (metric = analysis_metric(i)); i++)
-			want(w, a, metric);
-	}
-	if (opt->view && opt->view->make == view_tree)
-		want_tree(w, opt, a);
-}
-
-/* No more than what is shown: each metric costs time for every record and room on every node. */
-static int make_profile(struct profile **ret, const struct report_options *opt, struct analysis *a,
-			struct err *err)
-{
-	bool is_tree = opt->view && opt->view->make == view_tree;
-	struct wanted w = { .count = 0 };
-	struct analysis_profile_options what = {
-		.filter = opt->filter,
-		/* Only the tree gets shorter by folding; the others go by single frames. */
-		.full = opt->full || !is_tree,
-		.no_inline = opt->no_inline,
-		.kernels_only = !opt->view || !opt->view->has_places,
-	};
-
-	want_views(&w, opt, a);
-	what.metrics = w.list;
-	what.metric_count = w.count;
-	if (w.count)
-		return analysis_profile(a, &what, ret, err);
-	CLEANUP(profile_free) struct profile *empty = NULL;
-	if (profile_new(&empty) < 0 || profile_finish(empty) < 0)
-		return err_set(err, -ENOMEM, "cannot make the report");
-	*ret = TAKE(empty);
-	return 0;
 }
 
 /* ---- the same table for each part ---- */
@@ -619,7 +263,7 @@ static int make_part(void *data, const struct analysis_filter *filter, struct sh
 	struct analysis_summary s;
 
 	opt.filter = *filter;
-	int rc = make_profile(&p, &opt, m->a, err);
+	int rc = report_profile_make(&p, &opt, m->a, err);
 	rc = rc ? rc : analysis_summarize(m->a, filter, &s, err);
 	if (rc < 0)
 		return rc;
@@ -679,7 +323,7 @@ static int print_by(struct report_options *opt, struct analysis *a, struct err *
 	};
 	struct by by;
 
-	opt->view = opt->view ? opt->view : find_view("kernels");
+	opt->view = opt->view ? opt->view : report_view_find("kernels");
 	int rc = by_fill(&by, a, &opt->filter, opt->by,
 			 &(struct by_maker){ .make = make_part, .data = &m }, err);
 	rc = rc ? rc : write_by(opt, &by, err);
@@ -692,7 +336,7 @@ static int print_report(struct report_options *opt, struct analysis *a, struct e
 	CLEANUP(profile_free) struct profile *p = NULL;
 	struct analysis_summary s;
 
-	int rc = make_profile(&p, opt, a, err);
+	int rc = report_profile_make(&p, opt, a, err);
 	if (rc < 0)
 		return rc;
 	rc = analysis_summarize(a, &opt->filter, &s, err);
