@@ -11,6 +11,7 @@
 #include "bpf/stack.bpf.h"
 
 #include "bpf/launch.bpf.h"
+#include "bpf/pace.bpf.h"
 
 /* The registers of a hit, as the kernel orders them: struct pt_regs. */
 #define REGISTER_WORDS 32 /* a power of two, so that an index can be kept inside */
@@ -198,8 +199,15 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	event->text_start = 0;
 	event->flags = read_values(ctx, slot, program, event->value, false);
 	event->values = program->values;
+	u32 plain = offsetof(struct event_probe, value) + program->values * 8;
 	if (!(program->flags & PROBE_PROGRAM_STACK))
-		return offsetof(struct event_probe, value) + program->values * 8;
+		return plain;
+	u64 start_ns = event->header.time_ns;
+	struct launch_pace *pace = pace_get(event->header.tid, start_ns);
+	if (!pace_wants(pace)) {
+		event->flags |= EVENT_PROBE_UNSTACKED;
+		return plain;
+	}
 
 	struct event_stack *stack = (struct event_stack *)(event + 1);
 	struct stack_regs regs;
@@ -208,7 +216,9 @@ static __always_inline u32 probe_fill(struct pt_regs *ctx, const struct probe_pr
 	regs.entry = program->return_address + 1;
 	stack->kernel_count = 0;
 	stack_walk_user(ctx, slot, &regs, stack);
-	return stack_finish(slot, stack);
+	u32 size = stack_finish(slot, stack);
+	pace_pay(pace, start_ns);
+	return size;
 }
 
 /* Whether a library of ours inside the target says what this site would; takes note of one. */

@@ -2,6 +2,7 @@
 /* The one definition of what maps.bpf.h and launch.bpf.h declare and explain. */
 #include "bpf/maps.bpf.h"
 #include "bpf/launch.bpf.h"
+#include "bpf/pace.bpf.h"
 
 struct events_map events SEC(".maps");
 struct targets_map targets SEC(".maps");
@@ -16,6 +17,7 @@ struct python_layouts_map python_layouts SEC(".maps");
 struct blocked_threads_map blocked_threads SEC(".maps");
 struct probe_programs_map probe_programs SEC(".maps");
 struct probe_calls_map probe_calls SEC(".maps");
+struct launch_paces_map launch_paces SEC(".maps");
 
 const volatile __u64 wakeup_bytes = 4 << 20;
 const volatile __u32 target_mode = TARGET_MODE_LISTED;
@@ -24,6 +26,7 @@ const volatile __u32 target_level;
 const volatile __u32 target_by_thread;
 const volatile __u32 stack_limit = 127;
 const volatile __u32 stack_mode = STACK_MODE_FP;
+const volatile __u32 launch_stack_price = 10000 / 5;
 
 __u32 ids_level;
 __u64 ids_namespace;

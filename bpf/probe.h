@@ -66,6 +66,7 @@ enum event_probe_flag {
 	EVENT_PROBE_FAILED = 1 << 0, /* memory could not be read: a value is 0, text is missing */
 	EVENT_PROBE_CUT = 1 << 1,    /* the text was longer */
 	EVENT_PROBE_MORE = 1 << 2,   /* more text of this hit follows in another event */
+	EVENT_PROBE_UNSTACKED = 1 << 3, /* the thread's stacks have taken their share of its time */
 };
 
 /* Behind it, at @text_offset, text_size bytes, or the stack that the header tells of. */

@@ -21,6 +21,7 @@ enum {
 	OPT_NO_INJECT,
 	OPT_CALL_GRAPH,
 	OPT_MAX_STACK,
+	OPT_STACK_SHARE,
 	OPT_LINES,
 	OPT_OFF_CPU,
 	OPT_NO_OFF_CPU,
@@ -55,6 +56,10 @@ static const struct argp_option options[] = {
 	  "'table': stacks by unwind tables (usual); 'fp': by frame pointers; 'none': no stacks",
 	  0 },
 	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
+	{ "stack-share", OPT_STACK_SHARE, "N", 0,
+	  "Let stacks of launches take N % of a thread's time (5); beyond that every n-th launch has "
+	  "one. 100: all have",
+	  0 },
 	{ NULL, 'g', NULL, 0, "Record stacks (as always)", 0 },
 	{ "off-cpu", OPT_OFF_CPU, NULL, 0,
 	  "Record what threads wait for, of all processes and not only of those that use an "
@@ -302,6 +307,11 @@ static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_STACK:
 		if (parse_u32(arg, 10, &s->max_stack) < 0 || !s->max_stack)
 			argp_error(state, "'%s' is no number of frames", arg);
+		return 0;
+	case OPT_STACK_SHARE:
+		if (parse_u32(arg, 10, &s->stack_share) < 0 || !s->stack_share ||
+		    s->stack_share > 100)
+			argp_error(state, "'%s' is no share from 1 to 100", arg);
 		return 0;
 	case OPT_OFF_CPU:
 		s->waits = SESSION_WAITS_ALL;

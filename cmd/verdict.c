@@ -356,6 +356,11 @@ static void trust_stacks(struct trust *t, const struct analysis_summary *s, stru
 		strbuf_printf(text, "Python not yet found in %.1f %%",
 			      percent(s->cpu_python_late, s->cpu_samples));
 	trust_add(t, text);
+	strbuf_reset(text);
+	if (s->launches_lent < s->launches && s->launches_lent)
+		strbuf_printf(text, "1 launch in %.1f has a stack of its own, lent to the others",
+			      (double)s->launches / (double)(s->launches - s->launches_lent));
+	trust_add(t, text);
 }
 
 static void trust_device(struct trust *t, const struct analysis_summary *s, struct strbuf *text)

@@ -69,6 +69,9 @@ static void add_host(struct sheet *t, const struct analysis_summary *s)
 	if (s->launches) {
 		add_count(t, "launches", s->launches);
 		add_part(t, "launch stacks that are whole", s->launches_rooted, s->launches);
+		if (s->launches_lent)
+			add_part(t, "without a stack of their own (--stack-share)",
+				 s->launches_lent, s->launches);
 	}
 	if (s->launches_before)
 		add_part(t, "launched before recording", s->launches_before, s->launches);

@@ -61,8 +61,9 @@ struct accel_host {
 };
 
 enum accel_event_flag {
-	ACCEL_EVENT_CUT = 1 << 0,    /* the text was longer than what is here */
-	ACCEL_EVENT_FAILED = 1 << 1, /* memory of a value or the text could not be read: 0 */
+	ACCEL_EVENT_CUT = 1 << 0,       /* the text was longer than what is here */
+	ACCEL_EVENT_FAILED = 1 << 1,    /* memory of a value or the text could not be read: 0 */
+	ACCEL_EVENT_UNSTACKED = 1 << 2, /* @stack is an empty one, as none was taken */
 };
 
 /* One hit of a probe. */

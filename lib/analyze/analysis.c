@@ -109,6 +109,7 @@ void analysis_free(struct analysis *a)
 	strtab_release(&a->names);
 	hash_release(&a->name_of_text);
 	hash_release(&a->stub_of_site);
+	hash_release(&a->stack_of);
 	if (a->symbolizer)
 		symbolizer_free(a->symbolizer); /* and what it was given */
 	else

@@ -190,9 +190,10 @@ static uint32_t root_frame(const struct analysis *a, const struct stack *stack)
 static int path_frames(struct paths *t, const struct stack *stack, uint32_t *node)
 {
 	/* A root-most frame that says itself what is missing is not said again. */
+	bool is_taken = !(stack->flags & STACK_NOT_TAKEN);
 	if (!(stack->flags & STACK_ROOTED) &&
 	    !(stack->count && is_missing_frame(t->a, root_frame(t->a, stack))) &&
-	    path_text(t, FRAME_MISSING, "[truncated]", node) < 0)
+	    path_text(t, FRAME_MISSING, is_taken ? "[truncated]" : "[stack not taken]", node) < 0)
 		return -ENOMEM;
 	uint32_t start = *node;
 	if (climb(t, stack, start, node) < 0)

@@ -529,6 +529,27 @@ static int replay_launch_detail(struct analysis *a, const struct record_launch *
 	return strtab_intern(&a->detail_blobs, &d, sizeof(d), ret, NULL);
 }
 
+/*
+ * A launch for which no stack was taken gets that of the thread's launch of the same kernel before: as
+ * which ones had a stack was up to chance, each lends it to as many as it stands for. Returns whether
+ * it has none of its own.
+ */
+static bool lend_stack(struct analysis *a, uint32_t thread, uint32_t kind, uint64_t what,
+		       uint32_t *stack, int *rc)
+{
+	uint64_t key = hash_u64(hash_pair(thread, kind)) ^ hash_u64(what), *known;
+
+	if (!(a->stacks.data[*stack].flags & STACK_NOT_TAKEN)) {
+		*rc = *stack ? hash_set(&a->stack_of, key, *stack) : 0;
+		return false;
+	}
+	known = hash_get(&a->stack_of, key);
+	if (known)
+		*stack = (uint32_t)*known;
+	*rc = 0;
+	return true;
+}
+
 static int replay_launch(struct analysis *a, const struct record_launch *l)
 {
 	struct launch row = {
@@ -539,13 +560,17 @@ static int replay_launch(struct analysis *a, const struct record_launch *l)
 		.flags = (uint16_t)l->flags,
 	};
 	uint32_t stack = stack_row(a, l->stack);
+	int rc;
 	uint32_t kind = !stack && l->flags & LAUNCH_BEFORE_WINDOW ? SITE_BEFORE_WINDOW : SITE_STACK;
 
 	row.duration_ns = duration_take(a, row.time_ns, l->duration_ns);
 	if (table_row(&a->threads, l->thread, &row.thread) < 0 ||
 	    table_row(&a->queues, l->queue, &row.queue) < 0 ||
-	    table_row(&a->kernels, l->kernel, &row.kernel) < 0 ||
-	    thread_site(a, row.thread, stack, kind, &row.site) < 0 ||
+	    table_row(&a->kernels, l->kernel, &row.kernel) < 0)
+		return -ENOMEM;
+	if (lend_stack(a, row.thread, l->kind, hash_pair(row.kernel, l->name), &stack, &rc))
+		row.flags |= LAUNCH_STACK_LENT;
+	if (rc < 0 || thread_site(a, row.thread, stack, kind, &row.site) < 0 ||
 	    replay_launch_detail(a, l, &row.detail) < 0)
 		return -ENOMEM;
 	return vec_push(&a->launches, row);
@@ -623,11 +648,15 @@ static int replay_pc_sample(struct analysis *a, const struct record_pc_sample *s
 static int replay_sync(struct analysis *a, const struct record_sync *s)
 {
 	struct sync row = { .time_ns = time_seen(a, s->time_ns), .text = s->name };
+	uint32_t stack = stack_row(a, s->stack);
+	int rc;
 
 	row.duration_ns = duration_take(a, row.time_ns, s->duration_ns);
 	if (table_row(&a->threads, s->thread, &row.thread) < 0 ||
-	    table_row(&a->devices, s->device, &row.device) < 0 ||
-	    thread_site(a, row.thread, stack_row(a, s->stack), SITE_STACK, &row.site) < 0)
+	    table_row(&a->devices, s->device, &row.device) < 0)
+		return -ENOMEM;
+	lend_stack(a, row.thread, 0, s->name, &stack, &rc);
+	if (rc < 0 || thread_site(a, row.thread, stack, SITE_STACK, &row.site) < 0)
 		return -ENOMEM;
 	return vec_push(&a->syncs, row);
 }

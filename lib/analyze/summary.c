@@ -216,6 +216,7 @@ static void sum_launches(struct summing *x)
 		x->s->launches++;
 		x->s->launches_rooted += (x->a->stacks.data[site->stack].flags & STACK_ROOTED) != 0;
 		x->s->launches_before += (l->flags & LAUNCH_BEFORE_WINDOW) != 0;
+		x->s->launches_lent += (l->flags & LAUNCH_STACK_LENT) != 0;
 		x->s->launches_replayed += (l->flags & LAUNCH_REPLAY) != 0;
 	}
 }

@@ -74,6 +74,7 @@ struct analysis_summary {
 	uint64_t span_ns, span_rooted_ns;         /* exact host time of imports, the same way */
 	uint64_t launches, launches_rooted;
 	uint64_t launches_before, launches_replayed;
+	uint64_t launches_lent; /* they are shown under another one's stack, as they have none */
 	/* Launches of whole graphs of which no work is in the capture: idle time is not to be
 	 * trusted. */
 	uint64_t graphs, graphs_unrecorded;

@@ -165,6 +165,9 @@ struct device_sample {
 	uint32_t place, count;
 };
 
+/* Of its row here: it has no stack of its own, see lend_stack(). */
+#define LAUNCH_STACK_LENT (1 << 15)
+
 struct launch_detail {
 	uint64_t flops, bytes, count;
 	uint32_t grid[3], block[3];
@@ -177,11 +180,11 @@ struct launch {
 	uint64_t correlation;
 	uint32_t thread, queue;
 	uint32_t site;
-	uint32_t kernel; /* row */
-	uint32_t name;   /* the reader's text until analysis_join() */
-	uint32_t detail; /* in `detail_blobs` */
-	uint32_t ops;    /* how many dispatches and copies it caused */
-	uint16_t kind, flags;
+	uint32_t kernel;      /* row */
+	uint32_t name;        /* the reader's text until analysis_join() */
+	uint32_t detail;      /* in `detail_blobs` */
+	uint32_t ops;         /* how many dispatches and copies it caused */
+	uint16_t kind, flags; /* enum launch_flag, and LAUNCH_STACK_LENT */
 };
 
 /* One interval of device work: a dispatch or a copy. */
@@ -297,6 +300,8 @@ struct analysis {
 	VEC(struct blocked) blocked;
 	VEC(struct device_sample) device_samples;
 	VEC(struct launch) launches;
+	struct hash
+		stack_of; /* thread and what it calls, hashed -> the last stack that was taken */
 	uint32_t *launch_order; /* by correlation; NULL: as they are */
 	VEC(struct op) ops;     /* after analysis_join(): by start */
 	VEC(struct sync) syncs;

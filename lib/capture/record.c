@@ -102,8 +102,8 @@ static const struct field thread_fields[] = {
 	FIELD(thread, name, STRING),
 };
 
-static const char *const stack_flags[] = { "rooted", "by-table", "by-copy", "by-scan",
-					   "python-late" };
+static const char *const stack_flags[] = { "rooted",  "by-table",    "by-copy",
+					   "by-scan", "python-late", "not-taken" };
 
 static const struct field stack_fields[] = {
 	FIELD(stack, id, ID),

@@ -167,6 +167,9 @@ enum stack_flag {
 	STACK_BY_SCAN = 1 << 3,
 	/* goes through an interpreter that had not been found yet, so that its frames were not read */
 	STACK_PYTHON_LATE = 1 << 4,
+	/* an empty one of a launch: the thread's stacks had taken their share of its time; like that
+	 * of the thread's last launch of the same kernel */
+	STACK_NOT_TAKEN = 1 << 5,
 	/* why it ends early, in STACK_CAUSE_SHIFT..: enum stack_cause */
 	STACK_CAUSE_SHIFT = 8,
 };

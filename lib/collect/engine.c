@@ -70,6 +70,7 @@ static int open_bpf(struct session *s, struct err *err)
 		.by_tracepoint = is_tracepoint(s->opt.event),
 		.tracepoint_period = s->opt.period < UINT32_MAX ? (uint32_t)s->opt.period : 1,
 		.max_stack = s->opt.max_stack,
+		.stack_share = s->opt.stack_share,
 	};
 	const struct sampler_options sampler = sampler_options_of(s);
 	const struct perf_scope everyone = { 0 };

@@ -200,11 +200,13 @@ int launch_take(struct session *s, const struct event_header *event)
 	if (rc < 0 || (rc = thread_declare(&s->processes, thread, &hit.thread)) < 0 ||
 	    (rc = process_declare(&s->processes, thread->process, &hit.process)) < 0)
 		return rc;
-	if (stack) {
+	rc = 0;
+	if (stack)
 		rc = sample_stack(&s->samples, thread->process, stack, event->time_ns, &hit.stack);
-		if (rc < 0)
-			return rc;
-	}
+	else if (hit.flags & ACCEL_EVENT_UNSTACKED)
+		rc = capture_writer_stack(s->writer, NULL, 0, STACK_NOT_TAKEN, &hit.stack);
+	if (rc < 0)
+		return rc;
 	return accel_event(s->accel, &hit);
 }
 

@@ -128,6 +128,8 @@ int probes_take(struct probes *p, const struct event_header *event, struct accel
 		hit.flags |= ACCEL_EVENT_CUT;
 	if (probe->flags & EVENT_PROBE_FAILED)
 		hit.flags |= ACCEL_EVENT_FAILED;
+	if (probe->flags & EVENT_PROBE_UNSTACKED)
+		hit.flags |= ACCEL_EVENT_UNSTACKED;
 	memcpy(hit.value, probe->value, probe->values * sizeof(hit.value[0]));
 	hit.text = strbuf_text(&p->text);
 	hit.text_size = p->text.len;

@@ -126,6 +126,8 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 		p.skeleton->rodata->tracepoint_period = opt->tracepoint_period;
 	if (opt->max_stack && opt->max_stack < EVENT_USER_FRAMES)
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
+	if (opt->stack_share)
+		p.skeleton->rodata->launch_stack_price = 10000 / opt->stack_share;
 	load_what_is_used(p.skeleton, opt);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)

@@ -31,6 +31,7 @@ struct programs_options {
 	bool by_tracepoint;         /* samples are hits of one, not of a perf event */
 	uint32_t tracepoint_period; /* 0: 1 */
 	uint32_t max_stack;         /* user frames by tables; 0: EVENT_USER_FRAMES */
+	uint32_t stack_share;       /* percent of a thread's time for stacks of launches; 0: 5 */
 	bool single_uprobes;        /* probe as kernels before 6.6 do, for tests */
 };
 #define PROGRAMS_RING_BYTES (16u << 20)

@@ -78,7 +78,9 @@ struct session_options {
 	uint64_t frequency, period; /* 0: SAMPLER_FREQUENCY, or each hit of a tracepoint */
 	enum session_stacks stacks;
 	enum session_waits waits;
-	uint32_t max_stack; /* user frames; 0: as many as there is room for */
+	uint32_t max_stack;   /* user frames; 0: as many as there is room for */
+	uint32_t stack_share; /* of a thread's time, in percent, that stacks of launches may take;
+				 0: the usual 5 */
 
 	/* When samples, waits and launches are taken: in these windows, sorted; none: always. Other
 	 * than that session_enable() says, and not before it does if @waits_for_enable. */

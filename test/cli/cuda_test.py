@@ -3,6 +3,7 @@
 under its caller, by its name."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -167,6 +168,46 @@ class Outside(Mocks):
         self.assertRegex(report, r'no device-time')
         svg = run('flamegraph', '-i', self.data).stdout
         self.assertIn('launches, not time', svg)
+
+
+class Paced(Mocks):
+    """A loop of nothing but launches: its stacks may take a share of its time."""
+
+    def quarters(self, *options):
+        count = 200000
+        done = subprocess.run([PROGRAM, 'record', '-q', *options, '-o', self.data, '--', WORKLOAD,
+                               'quarters', str(count), CUBIN], env=self.environment,
+                              capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        callers = Counter()
+        for line in run('flamegraph', '-i', self.data, '--metric', 'launches', '--format',
+                        'folded').stdout.splitlines():
+            stack, _, number = line.rpartition(' ')
+            found = re.search(r'launch_(red|most)', stack)
+            callers[found[1] if found else stack] += int(number)
+        self.assertEqual(sum(callers.values()), count, callers)
+        quality = run('report', '-i', self.data, '--view', 'quality', '--csv').stdout
+        lent = re.search(r'(?m)^without a stack of their own \(--stack-share\),(\d+)', quality)
+        return callers, int(lent[1]) if lent else 0, count
+
+    def test_few(self):
+        """All launches are counted, and where no stack was taken shares are those of where one was."""
+        for inject in '--no-inject', '-q':
+            callers, lent, count = self.quarters('--stack-share', '1', inject)
+            self.assertGreater(lent, count / 4)
+            self.assertAlmostEqual(callers['red'] / count, 0.25, delta=0.05, msg=callers)
+            self.assertAlmostEqual(callers['most'] / count, 0.75, delta=0.05, msg=callers)
+            self.assertIn('a stack of its own', run('report', '-i', self.data).stdout)
+
+    def test_all(self):
+        callers, lent, count = self.quarters('--stack-share', '100', '--no-inject')
+        self.assertEqual(lent, 0)
+        # Walks end in the libraries until their tables are there.
+        self.assertAlmostEqual(callers['red'] / count, 0.25, delta=0.02, msg=callers)
+
+    def test_wrong(self):
+        for share in '0', '101', 'x':
+            self.assertEqual(run('record', '--stack-share', share, '--', 'true').returncode, 129)
 
 
 class Inside(Mocks):

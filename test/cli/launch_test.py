@@ -108,7 +108,9 @@ class Launch(unittest.TestCase):
         self.data = os.path.join(self.folder, 'a.data')
 
     def record(self, *command, environment=None):
-        done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '--', *command],
+        # A stack for each launch, however many there are.
+        done = subprocess.run([PROGRAM, 'record', '-q', '--stack-share', '100', '-o', self.data, '--',
+                               *command],
                               capture_output=True, text=True, timeout=200, check=False,
                               env={**os.environ, **(environment or {})})
         if done.returncode == 77:
@@ -290,7 +292,7 @@ class Launch(unittest.TestCase):
         """Record a running process for a while in its middle."""
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as workload:
             workload.stdout.readline() # "under way"
-            done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '-p',
+            done = subprocess.run([PROGRAM, 'record', '-q', '--stack-share', '100', '-o', self.data, '-p',
                                    str(workload.pid), '--duration', str(seconds)],
                                   capture_output=True, text=True, timeout=240, check=False)
             output, _ = workload.communicate(timeout=240)

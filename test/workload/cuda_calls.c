@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_calls driver|runtime|fast COUNT CUBIN [wait]
+ * cuda_calls driver|runtime|fast|quarters COUNT CUBIN [wait]
  *
  * A program that uses CUDA: COUNT launches each from two functions, with copies and waits between
  * them, by the driver's interface, with modules, libraries and kernels; or COUNT of a kernel by the
- * runtime's; "fast" makes nothing but launches, as many as it can. With "wait" it says "ready" when its functions are known, and waits for a line on its
+ * runtime's; "fast" makes nothing but launches, as many as it can; "quarters" too, of one kernel, of
+ * each four one from launch_red() and three from another function. With "wait" it says "ready" when its functions are known, and waits for a line on its
  * input before it launches. CUDA_RED and CUDA_BLUE are other names for the two kernels. Lines for
  * programs to read:
  *
@@ -44,6 +45,12 @@ static CUstream stream;
 __attribute__((noinline)) static void launch_red(void)
 {
 	check(cuLaunchKernel(red, 7, 2, 3, 64, 4, 1, 0, stream, NULL, NULL), "launch_red");
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void launch_most(void)
+{
+	check(cuLaunchKernel(red, 7, 2, 3, 64, 4, 1, 0, stream, NULL, NULL), "launch_most");
 	__asm__ volatile("");
 }
 
@@ -171,6 +178,12 @@ static void run_fast(int count)
 	       cpu / count * 1e9);
 }
 
+static void run_quarters(int count)
+{
+	for (int i = 0; i < count; i++)
+		i % 4 ? launch_most() : launch_red();
+}
+
 static void register_stub(void)
 {
 	static void *handle[1];
@@ -194,10 +207,13 @@ int main(int argc, char **argv)
 	int count = argc > 2 ? atoi(argv[2]) : 0;
 	bool by_runtime = argc > 1 && strcmp(argv[1], "runtime") == 0;
 	bool fast = argc > 1 && strcmp(argv[1], "fast") == 0;
+	bool quarters = argc > 1 && strcmp(argv[1], "quarters") == 0;
 	char line[8];
 
-	if (count < 1 || argc < 4 || (!by_runtime && !fast && strcmp(argv[1], "driver") != 0)) {
-		fprintf(stderr, "usage: cuda_calls driver|runtime|fast COUNT CUBIN [wait]\n");
+	if (count < 1 || argc < 4 ||
+	    (!by_runtime && !fast && !quarters && strcmp(argv[1], "driver") != 0)) {
+		fputs("usage: cuda_calls driver|runtime|fast|quarters COUNT CUBIN [wait]\n",
+		      stderr);
 		return 2;
 	}
 	start_device();
@@ -215,6 +231,8 @@ int main(int argc, char **argv)
 		run_runtime(count);
 	else if (fast)
 		run_fast(count);
+	else if (quarters)
+		run_quarters(count);
 	else
 		run_driver(count);
 	return 0;
