@@ -35,7 +35,7 @@ static void process_free(void *state)
 	hash_release(&p->names);
 	hash_release(&p->images);
 	hash_release(&p->sampled);
-	free(p->image.bytes);
+	told_image_release(&p->image);
 	free(p->told);
 	vec_release(&p->functions);
 	vec_release(&p->queues);

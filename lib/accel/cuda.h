@@ -16,6 +16,7 @@
 
 #include "accel/accel.h"
 #include "accel/process_index.h"
+#include "accel/told.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -26,13 +27,8 @@
 #define CUDA_CONTEXTS_MAX  4096
 #define CUDA_THREADS_MAX   65536
 #define CUDA_WAITS_MAX     4096
-/* A cubin larger than this is not kept: the largest of NVIDIA's own libraries is some 100 MB, and
- * it has no source to show. */
-#define CUDA_IMAGE_MAX (16u << 20)
 /* Launches whose work may still be told: what can be in flight, many times. A power of two. */
 #define CUDA_TOLD_MAX (1u << 17)
-/* Names that a target may give. */
-#define CUDA_NAMES_MAX (1u << 17)
 
 /* Words of a probe_site's id. */
 enum cuda_site {
@@ -107,12 +103,6 @@ struct cuda_wait {
 	uint32_t name, device, queue;
 };
 
-/* A module's image that is coming in parts. */
-struct cuda_image {
-	uint64_t module, total, filled;
-	unsigned char *bytes;
-};
-
 /* A launch that was told, by what the target calls it. */
 struct cuda_told {
 	uint64_t correlation; /* ours; 0: none */
@@ -125,7 +115,7 @@ struct cuda_process {
 	bool is_told;
 	struct cuda_told *told; /* CUDA_TOLD_MAX of them, by number; NULL until there is one */
 	struct hash names;      /* the target's number of a name -> string */
-	struct cuda_image image;
+	struct told_image image;
 	struct hash images;  /* module's checksum -> number of its CODE_OBJECT record */
 	struct hash sampled; /* module and name of a function, hashed -> KERNEL record */
 	enum cuda_nesting nesting;
@@ -195,7 +185,6 @@ int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_
 int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 
 /* cuda_samples.c; @m is behind the header. */
-struct cursor;
 int cuda_told_code(struct cuda *c, struct cuda_process *p, struct cursor *m);
 int cuda_told_samples(struct cuda *c, struct cuda_process *p, struct cursor *m);
 /* The DEVICE record of an ordinal + 1; 0: a device that could not be seen. */

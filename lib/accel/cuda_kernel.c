@@ -158,8 +158,8 @@ static uint64_t cubin_size(const void *bytes, size_t size)
 		return 0;
 	memcpy(&header, bytes, sizeof(header));
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_machine != EM_CUDA_ ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > CUDA_IMAGE_MAX ||
-	    header.e_phoff > CUDA_IMAGE_MAX)
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > TOLD_IMAGE_MAX ||
+	    header.e_phoff > TOLD_IMAGE_MAX)
 		return 0;
 	/* Its two tables are what comes last, in either order. */
 	sections = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
@@ -179,7 +179,7 @@ static int put_image(struct cuda *c, struct cuda_process *p, const struct accel_
 	int rc;
 
 	*ret = 0;
-	if (size == 0 || size > CUDA_IMAGE_MAX)
+	if (size == 0 || size > TOLD_IMAGE_MAX)
 		return 0;
 	if (size > e->text_size) {
 		whole = malloc(size);

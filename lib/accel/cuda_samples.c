@@ -2,7 +2,6 @@
 /* Samples of instructions that the library inside a target tells, and the code that they hit. */
 #include "accel/cuda.h"
 
-#include "base/span.h"
 #include "inject/message.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 
 static int put_image(struct cuda *c, struct cuda_process *p)
 {
-	struct cuda_image *image = &p->image;
+	struct told_image *image = &p->image;
 	struct record_code_object object = {
 		.id = c->host.number(c->host.data),
 		.kind = CODE_OBJECT_CUBIN,
@@ -29,35 +28,14 @@ static int put_image(struct cuda *c, struct cuda_process *p)
 	return rc < 0 ? rc : hash_set(&p->images, image->module, object.id);
 }
 
-/* Parts come in order, one image after the other. */
 int cuda_told_code(struct cuda *c, struct cuda_process *p, struct cursor *m)
 {
-	struct cuda_image *image = &p->image;
-	uint64_t module, total, offset;
-	struct span part;
-	int rc;
+	int rc = told_image_part(&p->image, m);
 
-	if (cursor_u64(m, &module, NULL) < 0 || cursor_u64(m, &total, NULL) < 0 ||
-	    cursor_u64(m, &offset, NULL) < 0 || cursor_bytes(m, cursor_left(m), &part, NULL) < 0 ||
-	    total > CUDA_IMAGE_MAX)
-		return 0;
-	if (offset == 0) {
-		free(image->bytes);
-		*image = (struct cuda_image){ .module = module, .total = total };
-		image->bytes = malloc(total ? total : 1);
-		if (!image->bytes)
-			return -ENOMEM;
-	}
-	if (!image->bytes || image->module != module || image->total != total ||
-	    image->filled != offset || part.size > total - offset)
-		return 0;
-	memcpy(image->bytes + offset, part.data, part.size);
-	image->filled += part.size;
-	if (image->filled < total || p->images.len >= CUDA_FUNCTIONS_MAX)
-		return 0;
+	if (rc <= 0 || p->images.len >= CUDA_FUNCTIONS_MAX)
+		return rc < 0 ? rc : 0;
 	rc = put_image(c, p);
-	free(image->bytes);
-	*image = (struct cuda_image){ 0 };
+	told_image_release(&p->image);
 	return rc;
 }
 

@@ -7,7 +7,6 @@
 #include "accel/cuda.h"
 
 #include "accel/info.h"
-#include "base/span.h"
 #include "inject/message.h"
 
 #include <errno.h>
@@ -176,21 +175,6 @@ static int take_work(struct cuda *c, struct cuda_process *p, const struct inject
 					       : put_copy(c, w, &queue, correlation);
 }
 
-static int take_name(struct cuda *c, struct cuda_process *p, struct cursor *m)
-{
-	uint32_t id, length, string;
-	struct span text;
-	int rc;
-
-	if (cursor_u32(m, &id, NULL) < 0 || cursor_u32(m, &length, NULL) < 0 ||
-	    length > INJECT_NAME_BYTES || cursor_bytes(m, length, &text, NULL) < 0)
-		return 0;
-	if (p->names.len >= CUDA_NAMES_MAX)
-		hash_release(&p->names);
-	rc = capture_writer_bytes(c->host.writer, text.data, text.size, &string);
-	return rc < 0 ? rc : hash_set(&p->names, id, string);
-}
-
 static int put_lost(struct cuda *c, const struct accel_event *e, const char *what, const char *why,
 		    uint64_t count)
 {
@@ -230,30 +214,26 @@ static int take_status(struct cuda *c, struct span text)
 }
 
 static int take_message(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
-			const struct inject_header *header, struct span whole)
+			struct told_message *m)
 {
-	struct cursor m = cursor_of(whole, "batch");
 	struct inject_work work;
 
-	if (cursor_skip(&m, sizeof(*header), NULL) < 0)
-		return 0;
-	switch (header->type) {
+	switch (m->type) {
 	case INJECT_STATUS:
-		return take_status(
-			c, span_of(whole.data + sizeof(*header), whole.size - sizeof(*header)));
+		return take_status(c, m->body.span);
 	case INJECT_NAME:
-		return take_name(c, p, &m);
+		return told_name(&p->names, c->host.writer, &m->body);
 	case INJECT_WORK:
-		if (whole.size < sizeof(work))
+		if (m->whole.size < sizeof(work))
 			return 0;
-		memcpy(&work, whole.data, sizeof(work));
+		memcpy(&work, m->whole.data, sizeof(work));
 		return take_work(c, p, &work);
 	case INJECT_CODE:
-		return cuda_told_code(c, p, &m);
+		return cuda_told_code(c, p, &m->body);
 	case INJECT_SAMPLES:
-		return cuda_told_samples(c, p, &m);
+		return cuda_told_samples(c, p, &m->body);
 	case INJECT_DROPPED:
-		return take_dropped(c, e, &m);
+		return take_dropped(c, e, &m->body);
 	default: /* of a newer library */
 		return 0;
 	}
@@ -261,18 +241,11 @@ static int take_message(struct cuda *c, struct cuda_process *p, const struct acc
 
 int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
 {
-	size_t at = 0;
+	struct span batch = span_of(e->text, e->text_size);
+	struct told_message message;
 	int rc = 0;
 
-	while (rc == 0 && e->text_size - at >= sizeof(struct inject_header)) {
-		struct inject_header header;
-		memcpy(&header, e->text + at, sizeof(header));
-		if (header.size < sizeof(header) || header.size > e->text_size - at)
-			return 0;
-		rc = take_message(c, p, e, &header, span_of(e->text + at, header.size));
-		/* The last one need not be filled up. */
-		at += header.size;
-		at = at + 7 < e->text_size ? (at + 7) & ~(size_t)7 : e->text_size;
-	}
+	while (rc == 0 && told_next(&batch, &message))
+		rc = take_message(c, p, e, &message);
 	return rc;
 }

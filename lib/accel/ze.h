@@ -34,8 +34,6 @@
 /* Kernels of one call, and lists of one call; and how many of them are taken along with it. */
 #define ZE_ARRAY_MAX   4096
 #define ZE_ARRAY_FIRST 8
-/* A zebin larger than this is not kept. */
-#define ZE_IMAGE_MAX (16u << 20)
 
 /* Words of a probe_site's id. */
 enum ze_site {

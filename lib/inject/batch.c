@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/batch.h"
 
+#include "inject/channel.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,9 +28,8 @@ static uint32_t name_count;
  * What the recorder probes. It is a call for no one else: the counter of listeners says when that is
  * worth it. Not static and not inlined, and what it is given must be there when it is called.
  */
-__attribute__((noinline, visibility("default"))) void accel_prof_cuda_batch(const void *data,
-									    uint64_t size);
-void accel_prof_cuda_batch(const void *data, uint64_t size)
+EXPORT __attribute__((noinline)) void CHANNEL_NAME(batch)(const void *data, uint64_t size);
+void CHANNEL_NAME(batch)(const void *data, uint64_t size)
 {
 	__asm__ volatile("" : : "r"(data), "r"(size) : "memory");
 }
@@ -36,7 +37,7 @@ void accel_prof_cuda_batch(const void *data, uint64_t size)
 static void send_locked(void)
 {
 	if (filled)
-		accel_prof_cuda_batch(bytes, filled);
+		CHANNEL_NAME(batch)(bytes, filled);
 	filled = 0;
 }
 

@@ -7,6 +7,7 @@
  * does from then on is looking at a counter, ten times a second, on a thread of its own.
  */
 #include "inject/batch.h"
+#include "inject/channel.h"
 #include "inject/cupti.h"
 #include "inject/samples.h"
 
@@ -19,8 +20,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 #define LOOK_NS      100000000ull /* also how often CUPTI is asked for what it has */
 #define BUFFER_BYTES (1u << 20)
