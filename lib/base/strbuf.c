@@ -23,33 +23,13 @@ void strbuf_reset(struct strbuf *b)
 		b->data[0] = '\0';
 }
 
-static bool strbuf_reserve(struct strbuf *b, size_t more)
+bool strbuf_grow(struct strbuf *b, size_t size)
 {
 	size_t want;
-	if (b->failed || __builtin_add_overflow(b->len + 1, more, &want) ||
+	if (b->failed || __builtin_add_overflow(b->len + 1, size, &want) ||
 	    (want > b->cap && vec_grow(&b->data, &b->cap, want, 1) < 0))
 		b->failed = true;
 	return !b->failed;
-}
-
-void strbuf_add(struct strbuf *b, const void *data, size_t size)
-{
-	if (!strbuf_reserve(b, size))
-		return;
-	if (size)
-		memcpy(b->data + b->len, data, size);
-	b->len += size;
-	b->data[b->len] = '\0';
-}
-
-void strbuf_puts(struct strbuf *b, const char *text)
-{
-	strbuf_add(b, text, strlen(text));
-}
-
-void strbuf_putc(struct strbuf *b, char c)
-{
-	strbuf_add(b, &c, 1);
 }
 
 void strbuf_printf(struct strbuf *b, const char *fmt, ...)

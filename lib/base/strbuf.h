@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* All-zero is an empty one; @data is NUL-terminated once anything was added. */
 struct strbuf {
@@ -17,9 +18,35 @@ struct strbuf {
 
 void strbuf_release(struct strbuf *b);
 void strbuf_reset(struct strbuf *b);
-void strbuf_add(struct strbuf *b, const void *data, size_t size);
-void strbuf_puts(struct strbuf *b, const char *text);
-void strbuf_putc(struct strbuf *b, char c);
+bool strbuf_grow(struct strbuf *b, size_t size);
+
+/* Room for @size more and the NUL; false without memory, or after a failure. Inline, as are those
+ * below, since some texts are made of millions of short ones. */
+static inline bool strbuf_reserve(struct strbuf *b, size_t size)
+{
+	return (!b->failed && size < b->cap - b->len) || strbuf_grow(b, size);
+}
+
+static inline void strbuf_add(struct strbuf *b, const void *data, size_t size)
+{
+	if (!strbuf_reserve(b, size))
+		return;
+	if (size)
+		memcpy(b->data + b->len, data, size);
+	b->len += size;
+	b->data[b->len] = '\0';
+}
+
+static inline void strbuf_puts(struct strbuf *b, const char *text)
+{
+	strbuf_add(b, text, strlen(text));
+}
+
+static inline void strbuf_putc(struct strbuf *b, char c)
+{
+	strbuf_add(b, &c, 1);
+}
+
 __attribute__((format(printf, 2, 3))) void strbuf_printf(struct strbuf *b, const char *fmt, ...);
 /* The text so far, "" when empty; borrowed. */
 const char *strbuf_text(const struct strbuf *b);

@@ -53,6 +53,12 @@ static uint64_t line_tid(const struct chrome *x, const struct line *l)
 	return l->track.kind == TRACK_THREAD ? l->track.tid : (uint64_t)(l - x->lines.data) + 1;
 }
 
+static void put_number(struct chrome *x, const char *key, uint64_t number)
+{
+	trace_text_puts(&x->out, key);
+	trace_text_number(&x->out, number);
+}
+
 /* ---- metadata ---- */
 
 static void put_metadata(struct chrome *x, const char *what, uint64_t pid, uint64_t tid,
@@ -114,42 +120,57 @@ struct host {
 	uint64_t flow;
 };
 
-static void open_frame(void *data, uint32_t node, uint64_t time_ns,
-		       const struct stacking_step *step)
+static void put_call(const struct host *h, const struct trace_start *start, uint32_t frame)
 {
-	const struct host *h = data;
 	struct trace_text *out = &h->x->out;
-	bool is_call = step->is_call && node == step->node;
 
-	trace_text_begin(out, 'B', h->line->track.pid, h->line->track.tid);
-	trace_text_time(out, "ts", time_ns);
-	trace_text_frame(out, h->x->p, profile_node(h->x->p, node).frame, is_call);
-	if (is_call && h->flow)
-		trace_text_printf(out, ",\"args\":{\"correlation\":%" PRIu64 "}", h->flow);
-	trace_text_puts(out, "}");
+	trace_text_call(out, start, h->x->p, frame);
+	if (h->flow)
+		put_number(h->x, ",\"args\":{\"correlation\":", h->flow);
+	trace_text_puts(out, h->flow ? "}}" : "}");
 }
 
-static void close_frame(void *data, uint64_t time_ns)
+static void open_frames(void *data, const struct stacking_frame *frames, size_t count,
+			uint64_t time_ns, const struct stacking_step *step)
 {
 	const struct host *h = data;
-	trace_text_begin(&h->x->out, 'E', h->line->track.pid, h->line->track.tid);
-	trace_text_time(&h->x->out, "ts", time_ns);
-	trace_text_puts(&h->x->out, "}");
+	const struct event_track *track = &h->line->track;
+	struct trace_text *out = &h->x->out;
+	const struct trace_start *start =
+		trace_text_start(out, 'B', track->pid, track->tid, time_ns);
+
+	while (count--) {
+		if (step->is_call && frames[count].node == step->node) {
+			put_call(h, start, frames[count].frame);
+			continue;
+		}
+		trace_text_open(out, start, h->x->p, frames[count].frame);
+		trace_text_puts(out, "}");
+	}
+}
+
+static void close_frames(void *data, size_t count, uint64_t time_ns)
+{
+	const struct host *h = data;
+	const struct event_track *track = &h->line->track;
+	struct trace_text *out = &h->x->out;
+
+	trace_text_close(out, trace_text_start(out, 'E', track->pid, track->tid, time_ns), count);
 }
 
 static void put_arrow(struct chrome *x, char phase, uint64_t pid, uint64_t tid,
 		      const struct event *e)
 {
-	trace_text_begin(&x->out, phase, pid, tid);
-	trace_text_time(&x->out, "ts", e->time_ns);
-	trace_text_printf(&x->out, ",\"id\":%" PRIu64 ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}",
-			  e->flow, phase == 'f' ? ",\"bp\":\"e\"" : "");
+	trace_text_at(&x->out, phase, pid, tid, e->time_ns);
+	put_number(x, ",\"id\":", e->flow);
+	trace_text_puts(&x->out, phase == 'f' ? ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}"
+					      : ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
 }
 
 static int put_host(struct chrome *x, struct line *l, const struct event *e)
 {
 	struct host host = { x, l, e->flow };
-	struct stacking_sink sink = { open_frame, close_frame, &host };
+	struct stacking_sink sink = { open_frames, close_frames, &host };
 	struct stacking_step step = {
 		.node = e->node,
 		.time_ns = e->time_ns,
@@ -189,24 +210,27 @@ static int put_work(struct chrome *x, struct line *l, const struct event *e)
 		[EVENT_KIND_COPY] = "gpu_memcpy",
 		[EVENT_KIND_IDLE] = "idle",
 	};
-	struct frame f = profile_frame_get(x->p, profile_node(x->p, e->node).frame);
+	uint32_t frame = profile_node(x->p, e->node).frame;
 	uint64_t lane, pid = line_pid(l);
 	int rc = find_lane(l, e->time_ns, e->time_ns + e->duration_ns, &lane);
 	if (rc < 0)
 		return rc;
 	uint64_t tid = line_tid(x, l) + lane * LANE_TID;
-	bool is_fill = e->kind == EVENT_KIND_COPY && strcasestr(f.name, "memset");
+	bool is_fill = e->kind == EVENT_KIND_COPY &&
+		       strcasestr(profile_frame_get(x->p, frame).name, "memset");
 
 	trace_text_span(&x->out, pid, tid, e->time_ns, e->duration_ns);
-	trace_text_printf(
-		&x->out, ",\"cat\":\"%s\",\"name\":", is_fill ? "gpu_memset" : categories[e->kind]);
-	trace_text_quote(&x->out, f.full && *f.full ? f.full : f.name);
-	trace_text_printf(&x->out, ",\"args\":{\"device\":%" PRIu32, l->track.device);
-	if (e->kind != EVENT_KIND_IDLE)
-		trace_text_printf(&x->out, ",\"stream\":%" PRIu64 ",\"correlation\":%" PRIu64,
-				  l->track.queue, e->flow);
+	trace_text_puts(&x->out, ",\"cat\":\"");
+	trace_text_puts(&x->out, is_fill ? "gpu_memset" : categories[e->kind]);
+	trace_text_puts(&x->out, "\",\"name\":");
+	trace_text_name(&x->out, x->p, frame);
+	put_number(x, ",\"args\":{\"device\":", l->track.device);
+	if (e->kind != EVENT_KIND_IDLE) {
+		put_number(x, ",\"stream\":", l->track.queue);
+		put_number(x, ",\"correlation\":", e->flow);
+	}
 	if (e->kind == EVENT_KIND_COPY && e->value)
-		trace_text_printf(&x->out, ",\"bytes\":%" PRIu64, e->value);
+		put_number(x, ",\"bytes\":", e->value);
 	trace_text_puts(&x->out, "}}");
 	if (e->kind != EVENT_KIND_IDLE && e->flow != EVENT_FLOW_BEFORE &&
 	    e->flow != EVENT_FLOW_UNKNOWN)
@@ -230,8 +254,7 @@ static int put_scope(struct chrome *x, struct line *l, const struct event *e)
 
 static void put_counter(struct chrome *x, const struct line *l, const struct event *e)
 {
-	trace_text_begin(&x->out, 'C', line_pid(l), l->track.tid);
-	trace_text_time(&x->out, "ts", e->time_ns);
+	trace_text_at(&x->out, 'C', line_pid(l), l->track.tid, e->time_ns);
 	trace_text_puts(&x->out, ",\"name\":");
 	trace_text_quote(&x->out, e->name);
 	trace_text_printf(&x->out, ",\"args\":{\"value\":%.15g}}", e->real);
@@ -279,7 +302,8 @@ static int chrome_end(void *data)
 	struct chrome *x = data;
 	vec_for_each(&x->lines, l) {
 		struct host host = { x, l, 0 };
-		stacking_end(&l->stack, &(struct stacking_sink){ open_frame, close_frame, &host });
+		stacking_end(&l->stack,
+			     &(struct stacking_sink){ open_frames, close_frames, &host });
 	}
 	trace_text_puts(&x->out, "\n]}\n");
 	return trace_text_flush(&x->out);

@@ -84,8 +84,17 @@ int export_metric(const struct profile *p, const struct export_options *opt, str
 /* printf is what an output of millions of numbers would spend its time in. */
 void export_number(struct strbuf *out, uint64_t number, unsigned least_digits)
 {
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
 	char digits[20];
 	size_t i = sizeof(digits);
+	while (number >= 100) {
+		i -= 2;
+		memcpy(digits + i, pairs + 2 * (number % 100), 2);
+		number /= 100;
+	}
 	do {
 		digits[--i] = (char)('0' + number % 10);
 		number /= 10;

@@ -12,24 +12,22 @@ void stacking_release(struct stacking *s)
 static void close_to(struct stacking *s, size_t depth, uint64_t time_ns,
 		     const struct stacking_sink *sink)
 {
-	for (; s->open.len > depth; s->open.len--)
-		sink->close(sink->data, time_ns);
+	if (s->open.len > depth)
+		sink->close(sink->data, s->open.len - depth, time_ns);
+	s->open.len = s->open.len > depth ? depth : s->open.len;
 }
 
 /* The process is the line's own; what hangs from the root without one is not. */
-static bool is_place(const struct profile *p, uint32_t node)
-{
-	return node != PROFILE_ROOT &&
-	       (profile_node(p, node).parent != PROFILE_ROOT ||
-		profile_frame_get(p, profile_node(p, node).frame).kind != FRAME_PROCESS);
-}
-
 static int find_path(struct stacking *s, const struct profile *p, uint32_t node)
 {
 	s->path.len = 0;
-	for (; is_place(p, node); node = profile_node(p, node).parent) {
-		if (vec_push(&s->path, node) < 0)
+	while (node != PROFILE_ROOT) {
+		struct profile_node n = profile_node(p, node);
+		if (n.parent == PROFILE_ROOT && profile_frame_get(p, n.frame).kind == FRAME_PROCESS)
+			break;
+		if (vec_push(&s->path, (struct stacking_frame){ node, n.frame }) < 0)
 			return -ENOMEM;
+		node = n.parent;
 	}
 	return 0;
 }
@@ -51,17 +49,16 @@ int stacking_step(struct stacking *s, const struct profile *p, const struct stac
 		return -ENOMEM;
 	size_t common = 0, depth = s->path.len;
 	while (common < s->open.len && common < depth &&
-	       s->open.data[common] == s->path.data[depth - 1 - common])
+	       s->open.data[common] == s->path.data[depth - 1 - common].node)
 		common++;
 	if (step->is_call && common && common == depth)
 		common--;
 	close_to(s, common, step->time_ns, sink);
 	for (size_t i = common; i < depth; i++) {
-		uint32_t node = s->path.data[depth - 1 - i];
-		if (vec_push(&s->open, node) < 0)
+		if (vec_push(&s->open, s->path.data[depth - 1 - i].node) < 0)
 			return -ENOMEM;
-		sink->open(sink->data, node, step->time_ns, step);
 	}
+	sink->open(sink->data, s->path.data, depth - common, step->time_ns, step);
 	s->end_ns = end_ns;
 	return 0;
 }

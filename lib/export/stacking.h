@@ -15,18 +15,23 @@ struct stacking_step {
 	bool is_call;      /* the leaf is a span of its own */
 };
 
-/* What is told of frames: each opens, outermost first, and closes, innermost first. */
+struct stacking_frame {
+	uint32_t node, frame;
+};
+
+/* What is told of frames: some open, outermost last in @frames, and some close, innermost first. */
 struct stacking_sink {
-	void (*open)(void *data, uint32_t node, uint64_t time_ns, const struct stacking_step *step);
-	void (*close)(void *data, uint64_t time_ns);
+	void (*open)(void *data, const struct stacking_frame *frames, size_t count,
+		     uint64_t time_ns, const struct stacking_step *step);
+	void (*close)(void *data, size_t count, uint64_t time_ns);
 	void *data;
 };
 
 /* All-zero is a thread of which nothing is known yet. */
 struct stacking {
-	VEC(uint32_t) open; /* nodes, from below the process to the leaf */
-	VEC(uint32_t) path;
-	uint64_t end_ns; /* until then what is open is known to be */
+	VEC(uint32_t) open;              /* nodes, from below the process to the leaf */
+	VEC(struct stacking_frame) path; /* the other way round */
+	uint64_t end_ns;                 /* until then what is open is known to be */
 };
 
 void stacking_release(struct stacking *s);

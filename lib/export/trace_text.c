@@ -4,6 +4,7 @@
 #include "export/formats.h"
 #include "export/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -44,15 +45,38 @@ static void make_words(struct strbuf *out, const struct frame *f)
 	strbuf_release(&name);
 }
 
+static void make_call(struct strbuf *out, const struct frame *f)
+{
+	if (f->kind == FRAME_PYTHON || f->kind == FRAME_SCOPE) {
+		make_words(out, f);
+		return;
+	}
+	strbuf_puts(out, ",\"cat\":\"runtime\",\"name\":");
+	json_escape(out, *f->name ? f->name : "[unknown]");
+}
+
+static void make_name(struct strbuf *out, const struct frame *f)
+{
+	json_escape(out, f->full && *f->full ? f->full : f->name);
+}
+
 void trace_text_init(struct trace_text *t, FILE *out, uint64_t base_ns)
 {
-	*t = (struct trace_text){ .out = out, .base_ns = base_ns, .words.make = make_words };
+	*t = (struct trace_text){
+		.out = out,
+		.base_ns = base_ns,
+		.words.make = make_words,
+		.calls.make = make_call,
+		.names.make = make_name,
+	};
 }
 
 void trace_text_release(struct trace_text *t)
 {
 	strbuf_release(&t->text);
 	words_release(&t->words);
+	words_release(&t->calls);
+	words_release(&t->names);
 }
 
 int trace_text_flush(struct trace_text *t)
@@ -70,11 +94,6 @@ int trace_text_error(struct trace_text *t)
 	return t->text.len >= FLUSH_BYTES || t->text.failed ? trace_text_flush(t) : t->error;
 }
 
-void trace_text_puts(struct trace_text *t, const char *text)
-{
-	strbuf_puts(&t->text, text);
-}
-
 void trace_text_printf(struct trace_text *t, const char *fmt, ...)
 {
 	char text[512]; /* of ours alone: names go through trace_text_quote() */
@@ -90,24 +109,33 @@ void trace_text_quote(struct trace_text *t, const char *text)
 	json_escape(&t->text, text);
 }
 
-/* What was added to the text since @begin, kept. */
-static void keep(struct trace_short *ret, const struct strbuf *text, size_t begin)
+void trace_text_number(struct trace_text *t, uint64_t number)
+{
+	export_number(&t->text, number, 1);
+}
+
+static bool is_kept(const struct trace_start *s, char phase, uint64_t pid, uint64_t tid)
+{
+	return s->size && s->phase == phase && s->pid == pid && s->tid == tid;
+}
+
+/* What was added to the text since @begin. */
+static void keep(struct trace_start *ret, const struct strbuf *text, size_t begin)
 {
 	size_t size = text->len - begin;
-	if (text->failed || size > sizeof(ret->text))
+	assert(size < sizeof(ret->text));
+	if (text->failed)
 		return;
 	memcpy(ret->text, text->data + begin, size);
 	ret->size = (uint8_t)size;
 }
 
-void trace_text_begin(struct trace_text *t, char phase, uint64_t pid, uint64_t tid)
+static void put_start(struct trace_text *t, char phase, uint64_t pid, uint64_t tid)
 {
 	struct trace_start *start = &t->starts[(tid ^ (uint64_t)phase << 4) % TRACE_STARTS];
 
-	strbuf_puts(&t->text, t->has_events ? ",\n" : "\n");
-	t->has_events = true;
-	if (start->text.size && start->phase == phase && start->pid == pid && start->tid == tid) {
-		strbuf_add(&t->text, start->text.text, start->text.size);
+	if (is_kept(start, phase, pid, tid)) {
+		strbuf_add(&t->text, start->text, start->size);
 		return;
 	}
 	size_t begin = t->text.len;
@@ -118,7 +146,19 @@ void trace_text_begin(struct trace_text *t, char phase, uint64_t pid, uint64_t t
 	strbuf_puts(&t->text, ",\"tid\":");
 	export_number(&t->text, tid, 1);
 	*start = (struct trace_start){ .phase = phase, .pid = pid, .tid = tid };
-	keep(&start->text, &t->text, begin);
+	keep(start, &t->text, begin);
+}
+
+static void put_comma(struct trace_text *t)
+{
+	strbuf_puts(&t->text, t->has_events ? ",\n" : "\n");
+	t->has_events = true;
+}
+
+void trace_text_begin(struct trace_text *t, char phase, uint64_t pid, uint64_t tid)
+{
+	put_comma(t);
+	put_start(t, phase, pid, tid);
 }
 
 static void put_us(struct trace_text *t, const char *key, uint64_t ns)
@@ -129,42 +169,60 @@ static void put_us(struct trace_text *t, const char *key, uint64_t ns)
 	export_number(&t->text, ns % 1000, 3);
 }
 
-void trace_text_time(struct trace_text *t, const char *key, uint64_t time_ns)
+static void put_time(struct trace_text *t, uint64_t time_ns)
 {
-	strbuf_puts(&t->text, ",\"");
-	strbuf_puts(&t->text, key);
-	if (t->moment.size && t->moment_ns == time_ns) {
-		strbuf_add(&t->text, t->moment.text, t->moment.size);
-		return;
-	}
-	size_t begin = t->text.len;
 	if (time_ns >= t->base_ns)
-		put_us(t, "\":", time_ns - t->base_ns);
+		put_us(t, ",\"ts\":", time_ns - t->base_ns);
 	else
-		put_us(t, "\":-", t->base_ns - time_ns);
-	t->moment_ns = time_ns;
-	t->moment.size = 0;
-	keep(&t->moment, &t->text, begin);
+		put_us(t, ",\"ts\":-", t->base_ns - time_ns);
+}
+
+void trace_text_at(struct trace_text *t, char phase, uint64_t pid, uint64_t tid, uint64_t time_ns)
+{
+	trace_text_begin(t, phase, pid, tid);
+	put_time(t, time_ns);
+}
+
+const struct trace_start *trace_text_start(struct trace_text *t, char phase, uint64_t pid,
+					   uint64_t tid, uint64_t time_ns)
+{
+	struct trace_start *start = phase == 'B' ? &t->opening : &t->closing;
+
+	if (is_kept(start, phase, pid, tid) && start->time_ns == time_ns)
+		return start;
+	size_t begin = t->text.len;
+	strbuf_puts(&t->text, ",\n");
+	put_start(t, phase, pid, tid);
+	put_time(t, time_ns);
+	*start = (struct trace_start){ phase, .pid = pid, .tid = tid, .time_ns = time_ns };
+	keep(start, &t->text, begin);
+	t->text.len = begin;
+	return start;
+}
+
+void trace_text_close(struct trace_text *t, const struct trace_start *start, size_t count)
+{
+	for (; count; count--) {
+		trace_text_put_start(t, start);
+		strbuf_putc(&t->text, '}');
+	}
+}
+
+void trace_text_call(struct trace_text *t, const struct trace_start *start, const struct profile *p,
+		     uint32_t frame)
+{
+	trace_text_put_start(t, start);
+	words_put(&t->calls, p, frame, &t->text);
 }
 
 void trace_text_span(struct trace_text *t, uint64_t pid, uint64_t tid, uint64_t begin_ns,
 		     uint64_t duration_ns)
 {
-	trace_text_begin(t, 'X', pid, tid);
-	trace_text_time(t, "ts", begin_ns);
+	trace_text_at(t, 'X', pid, tid, begin_ns);
 	put_us(t, ",\"dur\":", duration_ns);
 }
 
-void trace_text_frame(struct trace_text *t, const struct profile *p, uint32_t frame, bool is_call)
+void trace_text_name(struct trace_text *t, const struct profile *p, uint32_t frame)
 {
-	struct frame f = { .kind = FRAME_PYTHON };
-
-	if (is_call)
-		f = profile_frame_get(p, frame);
-	if (f.kind == FRAME_PYTHON || f.kind == FRAME_SCOPE) {
-		words_put(&t->words, p, frame, &t->text);
-		return;
-	}
-	strbuf_puts(&t->text, ",\"cat\":\"runtime\",\"name\":");
-	json_escape(&t->text, *f.name ? f.name : "[unknown]");
+	words_put(&t->names, p, frame, &t->text);
 }

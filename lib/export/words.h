@@ -23,5 +23,16 @@ static inline void words_release(struct words *w)
 	vec_release(&w->list);
 }
 
+/* Without memory their text has failed. */
+void words_make(struct words *w, const struct profile *p, uint32_t frame);
+
 /* Append those of a frame; without memory @out has failed. */
-void words_put(struct words *w, const struct profile *p, uint32_t frame, struct strbuf *out);
+static inline void words_put(struct words *w, const struct profile *p, uint32_t frame,
+			     struct strbuf *out)
+{
+	if (frame >= w->list.len || !w->list.data[frame].size)
+		words_make(w, p, frame);
+	out->failed |= w->text.failed;
+	if (!out->failed)
+		strbuf_add(out, w->text.data + w->list.data[frame].begin, w->list.data[frame].size);
+}

@@ -10,19 +10,21 @@ struct told {
 	struct strbuf text;
 };
 
-static void on_open(void *data, uint32_t node, uint64_t time_ns, const struct stacking_step *step)
+static void on_open(void *data, const struct stacking_frame *frames, size_t count, uint64_t time_ns,
+		    const struct stacking_step *step)
 {
 	struct told *t = data;
 	(void)step;
-	strbuf_printf(&t->text, "%s@%u ",
-		      profile_frame_get(t->p, profile_node(t->p, node).frame).name,
-		      (unsigned)time_ns);
+	while (count--)
+		strbuf_printf(&t->text, "%s@%u ", profile_frame_get(t->p, frames[count].frame).name,
+			      (unsigned)time_ns);
 }
 
-static void on_close(void *data, uint64_t time_ns)
+static void on_close(void *data, size_t count, uint64_t time_ns)
 {
 	struct told *t = data;
-	strbuf_printf(&t->text, "/%u ", (unsigned)time_ns);
+	while (count--)
+		strbuf_printf(&t->text, "/%u ", (unsigned)time_ns);
 }
 
 /* The node of "a;b;c", each letter a frame, below a process. */
