@@ -90,9 +90,7 @@ char *library_find(const char *name)
 char *library_own(const char *name)
 {
 	/* From the folder of the program: where it is built, and where it is installed. */
-	static const char *const places[] = { "../lib/inject", "../lib/accel-prof",
-					      "../lib/x86_64-linux-gnu/accel-prof",
-					      "../lib64/accel-prof" };
+	static const char *const places[] = { "../lib/inject", LIBRARY_INSTALLED };
 	char program[PATH_MAX];
 	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	char *slash;

@@ -6,7 +6,10 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static void put_u32(uint8_t *at, uint32_t value)
 {
@@ -61,11 +64,36 @@ static void test_here(void **state)
 	assert_null(library_find("libno-such-library.so.9"));
 }
 
+/* One of ours, where it is installed: as far from this program as it would be from accel-prof. */
+static void test_own(void **state)
+{
+	(void)state;
+	char program[PATH_MAX], here[PATH_MAX + 64], file[PATH_MAX + 128], command[2 * PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	assert_true(size > 0);
+	program[size] = '\0';
+	*strrchr(program, '/') = '\0';
+	snprintf(here, sizeof(here), "%s/%s", program, LIBRARY_INSTALLED);
+	snprintf(command, sizeof(command), "mkdir -p '%s'", here);
+	assert_int_equal(system(command), 0);
+	snprintf(file, sizeof(file), "%s/libaccel-prof-test-own.so", here);
+	assert_null(library_own("libaccel-prof-test-own.so"));
+	CLEANUP_CLOSE int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	CLEANUP_FREE char *found = library_own("libaccel-prof-test-own.so");
+	CLEANUP_FREE char *wanted = realpath(file, NULL);
+	assert_int_equal(unlink(file), 0);
+	assert_non_null(found);
+	assert_string_equal(found, wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_here),
+		cmocka_unit_test(test_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
