@@ -239,7 +239,6 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 {
 	uint64_t key = (uint64_t)(uintptr_t)object;
 	const uint64_t *known = hash_get(&t->by_object, key);
-	uint64_t start_ns = table_clock_ns();
 
 	if (known) {
 		*ret = (uint32_t)*known;
@@ -254,6 +253,8 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 		t->deferred++;
 		return 0;
 	}
+	/* A system call, not for each of a process's mappings again and again. */
+	uint64_t start_ns = table_clock_ns();
 	int rc = table_make(t, object, now_ns, ret);
 	t->build_ns += table_clock_ns() - start_ns;
 	/* Also where there is none, which is not tried again. */
