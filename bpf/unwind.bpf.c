@@ -401,42 +401,77 @@ static __always_inline void memo_keep(struct unwind_walk *walk, const struct eve
 	    stack->user_count != walk->memo.count + 2)
 		return;
 	walk->memo.count++;
-	for (u32 i = 0; i < UNWIND_MEMO_FRAMES; i++)
-		walk->memo.ips[i] = stack->ips[i + 1];
+	bpf_probe_read_kernel(walk->memo.ips, sizeof(walk->memo.ips), &stack->ips[1]);
 	bpf_map_update_elem(&unwind_memos, key, &walk->memo, BPF_ANY);
 }
+
+/* Where a stack may begin in a slot's words. */
+#define UNWIND_STACK_AT_MAX                                               \
+	(sizeof(((struct slot *)0)->words) - sizeof(struct event_stack) - \
+	 (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8)
 
 /* Room behind any stack, in the slot. */
 #define MEMO_WORDS ((EVENT_MAX_BYTES - UNWIND_MEMO_SPAN) / 8)
 
-/* Does the walk that begins in walk->state go as one that is known? Then its frames follow the one
- * that is in the stack. */
-static __always_inline bool memo_find(struct slot *slot, struct event_stack *stack,
-				      const struct unwind_memo_key *key)
+struct memo_check {
+	const struct unwind_memo *memo;
+	const u64 *words;
+	u64 *ips; /* of the stack, from the second frame on */
+	u32 count;
+	u32 differs;
+};
+
+static long memo_step(u32 i, struct memo_check *c)
 {
-	const struct unwind_memo *memo = bpf_map_lookup_elem(&unwind_memos, key);
-	const struct unwind_state *state = &slot->walk.state;
-	u64 *words = &slot->words[MEMO_WORDS];
+	const struct unwind_memo *memo = c->memo;
+
+	i &= UNWIND_MEMO_FRAMES - 1;
+	if (i + 1 >= UNWIND_MEMO_FRAMES || i + 1 >= c->count)
+		return 1;
+	u32 at = memo->ip_at[i], fp_at = memo->fp_at[i];
+	u64 ip = memo->ips[i + 1];
+	if (c->words[at & (UNWIND_MEMO_SPAN / 8 - 1)] != ip ||
+	    (fp_at && c->words[(fp_at - 1) & (UNWIND_MEMO_SPAN / 8 - 1)] != memo->fps[i])) {
+		c->differs = 1;
+		return 1;
+	}
+	c->ips[i + 1] = ip;
+	return 0;
+}
+
+/*
+ * Does the walk that begins in walk->state go as one that is known? Then its frames follow the one that
+ * is in the stack, at byte @at of the slot's words. Not static: verified once, and not once more with all
+ * that follows.
+ */
+__noinline int memo_find(struct slot *slot, __u32 at)
+{
+	const struct unwind_memo *memo;
+	const struct unwind_state *state;
+	struct event_stack *stack;
+	u64 *words;
 	u32 span;
 
+	if (!slot || at > UNWIND_STACK_AT_MAX)
+		return 0;
+	stack = (void *)slot->words + at;
+	state = &slot->walk.state;
+	words = &slot->words[MEMO_WORDS];
+	memo = bpf_map_lookup_elem(&unwind_memos, &slot->walk.key);
+
 	if (!memo || memo->fp != state->fp || memo->looked_ns != slot->walk.looked_ns)
-		return false;
+		return 0;
 	span = memo->span;
 	if (span > UNWIND_MEMO_SPAN || bpf_probe_read_user(words, span, (void *)state->sp))
-		return false;
+		return 0;
 	stack->ips[1] = memo->ips[0];
-	for (u32 i = 0; i < UNWIND_MEMO_FRAMES - 1; i++) {
-		u32 at = memo->ip_at[i], fp_at = memo->fp_at[i];
-		if (i + 1 >= memo->count)
-			break;
-		if (words[at & (UNWIND_MEMO_SPAN / 8 - 1)] != memo->ips[i + 1] ||
-		    (fp_at && words[(fp_at - 1) & (UNWIND_MEMO_SPAN / 8 - 1)] != memo->fps[i]))
-			return false;
-		stack->ips[i + 2] = memo->ips[i + 1];
-	}
+	struct memo_check c = { memo, words, (u64 *)&stack->ips[1], memo->count, 0 };
+	bpf_loop(UNWIND_MEMO_FRAMES, memo_step, &c, 0);
+	if (c.differs)
+		return 0;
 	stack->user_count = memo->count + 1;
 	stack->flags |= EVENT_STACK_ROOTED;
-	return true;
+	return 1;
 }
 
 /*
@@ -727,8 +762,7 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 	struct walk_context c;
 	u32 *space;
 
-	if (!slot || at > sizeof(slot->words) - sizeof(struct event_stack) -
-				     (EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES) * 8)
+	if (!slot || at > UNWIND_STACK_AT_MAX)
 		return 0;
 	pid = ((struct event_header *)slot->words)->pid;
 	c.slot = slot;
@@ -756,7 +790,7 @@ __noinline int unwind_user(struct slot *slot, __u32 at)
 		slot->walk.known_for = is_settled ? head->base * MIX_MAPPINGS : 0;
 		memo_begin(&slot->walk, left && is_settled);
 		memo_key(&slot->walk.key, &slot->walk.state);
-		if (slot->walk.has_memo && memo_find(slot, c.stack, &slot->walk.key))
+		if (slot->walk.has_memo && memo_find(slot, at))
 			return 0;
 		slot->walk.start_sp = slot->walk.state.sp;
 		c.stack->user_count = left;
