@@ -122,8 +122,17 @@ struct mm_struct {
 struct thread_struct {
 #if defined(__TARGET_ARCH_x86)
 	unsigned long fsbase; /* thread register */
+#else
+	struct {
+		unsigned long tp_value;
+	} uw;
 #endif
 };
+#if defined(__TARGET_ARCH_x86)
+#define THREAD_REGISTER thread.fsbase
+#else
+#define THREAD_REGISTER thread.uw.tp_value /* as it was when the thread last left the CPU */
+#endif
 
 struct task_struct {
 	unsigned int __state;

@@ -60,7 +60,7 @@ struct costs_map {
  */
 struct slot {
 	__u32 busy;
-	__u32 reserved;
+	__u32 number; /* in the map; set when it is claimed */
 	struct unwind_walk walk;
 	/* Of python.bpf.c. Here, as the verifier would follow what it knows of numbers on the stack. */
 	struct slot_python {
@@ -207,8 +207,11 @@ int slot_take(void);
 static __always_inline struct slot *slot_claim(void)
 {
 	u32 index = slot_take();
+	struct slot *slot = bpf_map_lookup_elem(&slots, &index);
 
-	return bpf_map_lookup_elem(&slots, &index);
+	if (slot)
+		slot->number = index;
+	return slot;
 }
 
 static __always_inline void slot_free(struct slot *slot)
@@ -247,14 +250,15 @@ static __always_inline void event_submit(struct event_header *header, u32 size, 
 }
 
 /*
- * Walk the user stack of the current thread, whose registers are in slot->walk.regs, into the struct
- * event_stack at byte @at of the slot's words, where the event's header is first. Where the tables
- * give out, what is needed to go on is sent ahead as an EVENT_COPY. In unwind.bpf.c.
+ * Walk the user stack of the current thread, whose registers are in walk.regs of the slot with this
+ * @number, into the struct event_stack at byte @at of the slot's words, where the event's header is
+ * first. Where the tables give out, what is needed to go on is sent ahead as an EVENT_COPY. By number,
+ * as the verifier before Linux 6.2 would not know a pointer for one into a map. In unwind.bpf.c.
  */
-int unwind_user(struct slot *slot, __u32 at);
+int unwind_user(__u32 number, __u32 at);
 
 /*
- * Append the Python frames of the current thread to the event in the slot, which has @size bytes and
- * its struct event_stack at byte @at. Gives its size then. In python.bpf.c.
+ * Append the Python frames of the current thread to the event in the slot with this @number, which has
+ * @size bytes and its struct event_stack at byte @at. Gives its size then. In python.bpf.c.
  */
-int python_append(struct slot *slot, __u32 at, __u32 size);
+int python_append(__u32 number, __u32 at, __u32 size);

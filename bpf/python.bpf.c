@@ -98,7 +98,7 @@ static __always_inline void find_thread(struct slot_python *python,
 	uint64_t frame;
 
 	thread->runtime = runtime;
-	thread->thread_id = BPF_CORE_READ(task, thread.fsbase);
+	thread->thread_id = BPF_CORE_READ(task, THREAD_REGISTER);
 	if (known && known->runtime == runtime && known->thread_id == thread->thread_id &&
 	    now_ns < known->next_ns) {
 		thread->state[0] = known->state[0];
@@ -139,8 +139,9 @@ struct {
 static __always_inline int read_text(const struct python_layout *layout, u64 address, char *to,
 				     struct event_python_text *ret)
 {
-	u64 length = 0, data;
-	u32 state = 0, width, bytes;
+	/* 64 bits wide: older verifiers lose what they know of halves when these are multiplied. */
+	u64 length = 0, data, width, bytes;
+	u32 state = 0;
 
 	if (bpf_probe_read_user(&length, 8, (void *)(address + layout->str_length)) ||
 	    bpf_probe_read_user(&state, 4, (void *)(address + layout->str_state)))
@@ -151,7 +152,7 @@ static __always_inline int read_text(const struct python_layout *layout, u64 add
 	    length > EVENT_PYTHON_TEXT_BYTES)
 		return -1;
 	data = address + (state & PYTHON_STR_ASCII ? layout->ascii_bytes : layout->compact_bytes);
-	bytes = (u32)length * width;
+	bytes = length * width;
 	ret->chars = (u16)length;
 	ret->width = width;
 	if (bytes > EVENT_PYTHON_TEXT_BYTES)
@@ -245,6 +246,7 @@ struct frames_context {
 	struct slot *slot;
 	const struct python_layout *layout;
 	struct slot_python *state; /* in the slot */
+	struct event_stack *stack; /* there, too; kept here as the verifier forgets how far it is */
 	u32 first;                 /* byte of the slot's words where the entries begin */
 	u32 pid;
 };
@@ -316,8 +318,9 @@ static __always_inline void walk_state(struct frames_context *c, u64 state, u64 
 	bpf_loop(2 * EVENT_PYTHON_FRAMES, frame_step, c, 0);
 }
 
-int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
+int __noinline python_append(__u32 number, __u32 at, __u32 size)
 {
+	struct slot *slot = bpf_map_lookup_elem(&slots, &number);
 	struct python_thread *thread;
 	struct frames_context c = { 0 };
 	const struct python_process *process;
@@ -327,6 +330,7 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 	if (!slot || at > EVENT_MAX_BYTES - sizeof(struct event_stack) ||
 	    size > EVENT_MAX_BYTES - sizeof(struct python_entry))
 		return size;
+	c.stack = (void *)slot->words + at;
 	header = (struct event_header *)slot->words;
 	pid = header->pid;
 	process = bpf_map_lookup_elem(&python_processes, &pid);
@@ -346,9 +350,8 @@ int __noinline python_append(struct slot *slot, __u32 at, __u32 size)
 		c.state->flags |= EVENT_PYTHON_CUT;
 	walk_state(&c, thread->state[0], thread->thread_id);
 	walk_state(&c, thread->state[1], thread->thread_id);
-	struct event_stack *stack = (void *)slot->words + at;
 	u32 count = c.state->count;
-	stack->python_count = count;
-	stack->python_flags = c.state->flags;
+	c.stack->python_count = count;
+	c.stack->python_flags = c.state->flags;
 	return count > EVENT_PYTHON_FRAMES ? size : size + count * sizeof(struct python_entry);
 }

@@ -143,7 +143,7 @@ static __always_inline void stack_walk_user(void *ctx, struct slot *slot,
 	stack->kernel_count = 0;
 	slot->walk.entry = regs->entry;
 	if (stack_mode == STACK_MODE_TABLE)
-		unwind_user(slot, (void *)stack - (void *)slot->words);
+		unwind_user(slot->number, (void *)stack - (void *)slot->words);
 	else
 		stack_walk_chain(ctx, regs, stack);
 }
@@ -203,6 +203,6 @@ static __always_inline u32 stack_finish(struct slot *slot, struct event_stack *s
 	stack->reserved = 0;
 	if (stack_mode == STACK_MODE_NONE)
 		return size;
-	size = python_append(slot, at, size);
+	size = python_append(slot->number, at, size);
 	return size > EVENT_MAX_BYTES ? EVENT_MAX_BYTES : size;
 }

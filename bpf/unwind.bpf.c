@@ -755,15 +755,17 @@ static __always_inline u32 leave_entry(struct unwind_walk *walk, struct event_st
 	return 1;
 }
 
-__noinline int unwind_user(struct slot *slot, __u32 at)
+__noinline int unwind_user(__u32 number, __u32 at)
 {
-	u32 pid, zero = 0;
+	u32 pid, zero = number; /* the stack is tight: one word for both keys */
+	struct slot *slot = bpf_map_lookup_elem(&slots, &zero);
 	const struct unwind_mapping *head;
 	struct walk_context c;
 	u32 *space;
 
 	if (!slot || at > UNWIND_STACK_AT_MAX)
 		return 0;
+	zero = 0;
 	pid = ((struct event_header *)slot->words)->pid;
 	c.slot = slot;
 	c.stack = (void *)slot->words + at;
