@@ -14,17 +14,28 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of what the verifier says of a program that it refuses, the end: where it refused. */
+#define REFUSAL_LINES 40
+
 /* libbpf's own words go where our debug messages go. */
 __attribute__((format(printf, 2, 0))) static int print_debug(enum libbpf_print_level level,
 							     const char *fmt, va_list args)
 {
-	char text[1024];
+	CLEANUP_FREE char *text = NULL;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, args) < 0)
 		return 0;
-	vsnprintf(text, sizeof(text), fmt, args);
-	text[strcspn(text, "\n")] = '\0';
-	log_debug("%s", text);
+	size_t lines = 0;
+	char *line = text + strlen(text);
+	while (line > text && lines <= REFUSAL_LINES)
+		lines += *--line == '\n';
+	for (char *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (*line)
+			log_debug("%s", line);
+	}
 	return 0;
 }
 
@@ -53,7 +64,7 @@ static uint32_t stack_limit(void)
 
 static int load_failed(int code, struct err *err)
 {
-	if (code == -EPERM || code == -EACCES)
+	if (code == -EPERM)
 		return err_set(err, code,
 			       "cannot load BPF programs: run as root, or give the binary the "
 			       "capabilities CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
@@ -107,6 +118,23 @@ static void load_what_is_used(struct recorder_bpf *skeleton, const struct progra
 	probes_prepare(skeleton, opt->single_uprobes);
 }
 
+/* How much the verifier had to look at: it gives up after a million, and some kernels need more. */
+static void tell_sizes(const struct recorder_bpf *skeleton)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(program);
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+			continue;
+		log_debug("program %s: %zu instructions, %u verified", bpf_program__name(program),
+			  bpf_program__insn_cnt(program), info.verified_insns);
+	}
+}
+
 int programs_open(struct programs *ret, const struct programs_options *opt, struct err *err)
 {
 	CLEANUP(programs_close) struct programs p = { 0 };
@@ -135,6 +163,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	rc = recorder_bpf__load(p.skeleton);
 	if (rc < 0)
 		return load_failed(rc, err);
+	tell_sizes(p.skeleton);
 	rc = measure_ids(p.skeleton);
 	if (rc < 0)
 		return err_set(err, rc, "cannot find out which pid namespace we are in");

@@ -33,6 +33,8 @@ function(add_bpf_skeleton name)
 	set(linked ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
 	add_custom_command(OUTPUT ${linked}
 		COMMAND ${ACCEL_PROF_BPFTOOL} gen object ${linked} ${objects}
+		COMMAND ${CMAKE_COMMAND} -DREADELF=${CMAKE_READELF} -DOBJECT=${linked}
+			-P ${CMAKE_SOURCE_DIR}/scripts/cmake/bpf_sizes.cmake
 		DEPENDS ${objects} VERBATIM)
 	set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
 	add_custom_command(OUTPUT ${skeleton}
