@@ -53,7 +53,8 @@ static const struct argp_option options[] = {
 	  "the first that is allowed",
 	  0 },
 	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0,
-	  "'table': stacks by unwind tables (usual); 'fp': by frame pointers; 'none': no stacks",
+	  "'table': stacks by unwind tables (usual on x86-64); 'fp': by frame pointers (usual "
+	  "elsewhere); 'none': no stacks",
 	  0 },
 	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
 	{ "stack-share", OPT_STACK_SHARE, "N", 0,
@@ -208,6 +209,7 @@ static int parse_choice(const char *text, const char *const names[], int count)
 }
 
 static const char *const stack_names[] = {
+	[SESSION_STACKS_AUTO] = "auto",
 	[SESSION_STACKS_TABLE] = "table",
 	[SESSION_STACKS_FP] = "fp",
 	[SESSION_STACKS_NONE] = "none",
@@ -289,7 +291,7 @@ static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'g':
 		if (s->stacks == SESSION_STACKS_NONE)
-			s->stacks = SESSION_STACKS_TABLE;
+			s->stacks = SESSION_STACKS_AUTO;
 		return 0;
 	case OPT_CALL_GRAPH:
 		choice = parse_choice(arg, stack_names, ARRAY_SIZE(stack_names));

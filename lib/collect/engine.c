@@ -93,9 +93,29 @@ static bool is_refusal(int code)
 	       code == -EINVAL || code == -ENOTSUP;
 }
 
+static int choose_stacks(struct session *s, struct err *err)
+{
+#if defined(__x86_64__)
+	const bool has_tables = true;
+#else
+	const bool has_tables = false;
+#endif
+
+	if (s->opt.stacks == SESSION_STACKS_TABLE && !has_tables)
+		return err_set(err, -ENOTSUP,
+			       "there are no unwind tables for this processor yet: use "
+			       "--call-graph fp");
+	if (s->opt.stacks == SESSION_STACKS_AUTO)
+		s->opt.stacks = has_tables ? SESSION_STACKS_TABLE : SESSION_STACKS_FP;
+	return 0;
+}
+
 int engine_open(struct session *s, struct err *err)
 {
-	int rc;
+	int rc = choose_stacks(s, err);
+
+	if (rc < 0)
+		return rc;
 
 	s->is_open = s->opt.all || s->opt.cgroup;
 	if (s->opt.cgroup && (rc = cgroup_find(s->opt.cgroup, &s->cgroup, err)) < 0)
@@ -155,10 +175,6 @@ int engine_watch(struct session *s, struct err *err)
 	sampler.scope.cgroup_fd = scope.cgroup_fd;
 	sampler.scope.tids = s->opt.tid_count ? s->opt.tids : scope.tids;
 	sampler.scope.tid_count = s->opt.tid_count ? s->opt.tid_count : scope.tid_count;
-#if !defined(__x86_64__)
-	if (sampler.stacks == STACK_MODE_TABLE)
-		sampler.stacks = STACK_MODE_FP;
-#endif
 	return sampler_open(&s->sampler, &sampler, err);
 }
 

@@ -17,6 +17,7 @@ struct session;
 struct accel_wishes;
 
 enum session_stacks {
+	SESSION_STACKS_AUTO,  /* by tables, or by frame pointers on processors without */
 	SESSION_STACKS_TABLE, /* by unwind tables */
 	SESSION_STACKS_FP,    /* by the kernel's walk over frame pointers */
 	SESSION_STACKS_NONE,

@@ -10,11 +10,11 @@
 #include <libunwind.h>
 #include <string.h>
 
-/* Exported by libunwind-x86_64 for users with address spaces of their own, and declared by each of
- * them (so does perf): libunwind 1.1 and later. */
-extern int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip,
-					      unw_dyn_info_t *di, unw_proc_info_t *pi,
-					      int need_unwind_info, void *arg);
+/* Exported by libunwind for users with address spaces of their own, and declared by each of them (so
+ * does perf): libunwind 1.1 and later. */
+#define search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
+extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+			       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
 /* What the accessors work on. */
 struct subject {
@@ -138,7 +138,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	table.u.rti.segbase = address - object->table->base + mapping->base;
 	table.u.rti.table_data = table.u.rti.segbase + 12;
 	table.u.rti.table_len = (unw_word_t)count * 8 / sizeof(unw_word_t);
-	int rc = _Ux86_64_dwarf_search_unwind_table(as, ip, &table, info, need, arg);
+	int rc = search_unwind_table(as, ip, &table, info, need, arg);
 	s->is_lost |= rc < 0;
 	return rc;
 }
@@ -168,7 +168,7 @@ int unwind_libunwind_walk(void *data, const struct unwind_space *space,
 			unw_word_t pc, sp, fp;
 			if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 ||
 			    unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0 ||
-			    unw_get_reg(&cursor, UNW_X86_64_RBP, &fp) < 0 || !pc)
+			    unw_get_reg(&cursor, UNWIND_REG_FP, &fp) < 0 || !pc)
 				break;
 			frames[count++] = (struct unwind_frame){ pc, sp, fp };
 		} while (count < max && unw_step(&cursor) > 0 && !s.is_lost);
