@@ -16,6 +16,8 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_NO_CHILDREN,
 	OPT_ACCEL,
+	OPT_DEVICE,
+	OPT_GPU_PERIOD,
 	OPT_INSTRUCTIONS,
 	OPT_INJECT,
 	OPT_NO_INJECT,
@@ -73,6 +75,10 @@ static const struct argp_option options[] = {
 	  "Record accelerators by these runtimes only, or 'none'; OPTIONS of one are KEY=VALUE, with "
 	  "colons between",
 	  0 },
+	{ "device", OPT_DEVICE, "LIST", 0, "Sample these Intel GPUs only: numbers, or render nodes",
+	  0 },
+	{ "gpu-period", OPT_GPU_PERIOD, "N", 0,
+	  "Sample Intel GPUs each N of their cycles, or what they can that is nearest", 0 },
 	{ "instructions", OPT_INSTRUCTIONS, NULL, 0,
 	  "Sample instructions of NVIDIA GPUs, and why they stall", 0 },
 	{ "inject", OPT_INJECT, NULL, 0, "Put a library of ours into the processes of -p", 0 },
@@ -226,6 +232,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *opt = state->input;
 	struct session_options *s = &opt->session;
+	uint64_t period;
 	struct err err;
 
 	switch (key) {
@@ -250,6 +257,15 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 	case OPT_ACCEL:
 		if (accel_wishes_add(&opt->accel, arg, &err) < 0)
 			argp_error(state, "%s", err.text);
+		s->accel = &opt->accel;
+		return 0;
+	case OPT_GPU_PERIOD:
+		if (parse_u64(arg, 10, &period) < 0 || !period)
+			argp_error(state, "'%s' is no number of cycles", arg);
+		__attribute__((fallthrough));
+	case OPT_DEVICE:
+		if (accel_wishes_set(&opt->accel, key == OPT_DEVICE ? "device" : "period", arg) < 0)
+			argp_failure(state, 1, ENOMEM, "%s", arg);
 		s->accel = &opt->accel;
 		return 0;
 	case OPT_INSTRUCTIONS:

@@ -275,22 +275,46 @@ static void trust_add(struct trust *t, const struct strbuf *text)
 	t->column += (unsigned)text->len;
 }
 
+static uint64_t sum_lost(const struct analysis_summary *s, const char *what)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < s->lost_count; i++) {
+		if (!strcmp(s->lost[i].what, what))
+			count += s->lost[i].count;
+	}
+	return count;
+}
+
+/* "none lost", "12 lost", "12 and 2 GPU buffers lost": nobody knows how many samples were in these. */
+static void put_lost(struct strbuf *text, uint64_t lost, uint64_t buffers)
+{
+	if (lost)
+		text_count(text, lost);
+	else if (!buffers)
+		strbuf_puts(text, "none");
+	if (lost && buffers)
+		strbuf_puts(text, " and ");
+	if (buffers)
+		add_plural(text, buffers, "GPU buffer");
+	strbuf_puts(text, " lost");
+}
+
+/* What trust_samples() says of samples. */
+static bool is_sample(const char *what)
+{
+	return !strcmp(what, "cpu-sample") || !strcmp(what, "pc-sample") ||
+	       !strcmp(what, "gpu-buffer");
+}
+
 static void trust_samples(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
-	uint64_t lost = 0;
-	for (size_t i = 0; i < s->lost_count; i++) {
-		if (!strcmp(s->lost[i].what, "cpu-sample"))
-			lost += s->lost[i].count;
-	}
+	uint64_t lost = sum_lost(s, "cpu-sample") + sum_lost(s, "pc-sample");
+	uint64_t buffers = sum_lost(s, "gpu-buffer");
 	strbuf_reset(text);
-	if (s->cpu_samples || s->samples || lost) {
+	if (s->cpu_samples || s->samples || lost || buffers) {
 		add_plural(text, s->cpu_samples + s->samples, "sample");
 		strbuf_puts(text, ", ");
-		if (lost)
-			text_count(text, lost);
-		else
-			strbuf_puts(text, "none");
-		strbuf_puts(text, " lost");
+		put_lost(text, lost, buffers);
 	}
 	trust_add(t, text);
 
@@ -303,7 +327,7 @@ static void trust_samples(struct trust *t, const struct analysis_summary *s, str
 
 	strbuf_reset(text);
 	for (size_t i = 0; i < s->lost_count; i++) {
-		if (!strcmp(s->lost[i].what, "cpu-sample") || !s->lost[i].count)
+		if (is_sample(s->lost[i].what) || !s->lost[i].count)
 			continue;
 		strbuf_puts(text, text->len ? ", lost " : "lost ");
 		add_name(text, s->lost[i].what);

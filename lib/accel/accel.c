@@ -13,6 +13,7 @@ static const struct accel_ops *const runtimes[] = {
 	&opencl_ops,
 	&cuda_ops,
 	&ze_ops,
+	&xe_ops,
 };
 
 #define RUNTIME_COUNT ARRAY_SIZE(runtimes)
@@ -146,6 +147,16 @@ const struct accel_door *accel_door(const struct accel *a, size_t number)
 		if (a->is_open[i] && runtimes[i]->door.variable && number-- == 0)
 			return &runtimes[i]->door;
 	return NULL;
+}
+
+int accel_succeed(struct accel *a, struct accel *before, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
+		if (a->is_open[i] && before->is_open[i] && runtimes[i]->succeed)
+			rc = runtimes[i]->succeed(a->state[i], before->state[i], err);
+	return rc;
 }
 
 int accel_start(struct accel *a, struct err *err)

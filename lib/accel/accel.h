@@ -13,6 +13,8 @@
  *		which becomes the capture's "missing.NAME". NULL: always.
  *	open	allocate its state.
  *	set	one of its options, with its value, or NULL where none was given.
+ *	succeed	another recording, which is about to end, has this state; what only one can hold at
+ *		a time is moved from it.
  *	start	recording begins: the sites are armed, hits may follow.
  *	seen	a target has the library at this path mapped, or is about to.
  *	event	one hit, in order of time over all threads of all processes.
@@ -53,6 +55,8 @@ struct accel_host {
 	uint32_t (*number)(void *data);
 	/* Memory of a target: 0 when all @size bytes could be read, else a negative errno. */
 	int (*read)(void *data, uint32_t pid, uint64_t address, void *ret, size_t size);
+	/* Is the process recorded? NULL: nothing is known of any. */
+	bool (*is_target)(void *data, uint32_t pid);
 	void *data;
 	/* Set by accel_open(): where accel_code_loaded() goes, and whether this runtime was named by
 	 * the user, who wants to hear at once that it cannot be had. */
@@ -119,6 +123,7 @@ struct accel_ops {
 	int (*probe)(struct err *why);
 	int (*open)(void **ret, const struct accel_host *host, struct err *err);
 	int (*set)(void *runtime, const char *key, const char *value, struct err *err);
+	int (*succeed)(void *runtime, void *before, struct err *err);
 	int (*start)(void *runtime, struct err *err);
 	int (*seen)(void *runtime, const char *path);
 	int (*event)(void *runtime, const struct accel_event *event);
@@ -151,6 +156,7 @@ const char *accel_library(size_t number);
 /* The doors of the runtimes that have one, by a number from 0; NULL behind the last. */
 const struct accel_door *accel_door(const struct accel *a, size_t number);
 
+int accel_succeed(struct accel *a, struct accel *before, struct err *err);
 int accel_start(struct accel *a, struct err *err);
 int accel_seen(struct accel *a, const char *path);
 int accel_event(struct accel *a, const struct accel_event *event);
@@ -161,7 +167,7 @@ int accel_event(struct accel *a, const struct accel_event *event);
  */
 int accel_code_loaded(struct accel *a, const struct accel_code *code);
 int accel_code_unloaded(struct accel *a, const struct accel_code *code);
-/* One descriptor for all; -1: nothing tells by itself. */
+/* One descriptor for all; -1: there is none. */
 int accel_fd(const struct accel *a);
 int accel_read(struct accel *a, uint64_t now_ns);
 int accel_drain(struct accel *a, uint64_t until_ns);

@@ -7,6 +7,7 @@
 extern const struct accel_ops opencl_ops;
 extern const struct accel_ops cuda_ops;
 extern const struct accel_ops ze_ops;
+extern const struct accel_ops xe_ops;
 
 /* accel.c's list, by a number from 0; NULL behind the last. */
 const struct accel_ops *accel_runtime(size_t number);

@@ -103,7 +103,17 @@ int accel_wishes_add(struct accel_wishes *w, const char *text, struct err *err)
 
 int accel_wishes_set(struct accel_wishes *w, const char *key, const char *value)
 {
-	return vec_push(&w->list, (struct accel_wish){ .key = key, .value = value });
+	char *rest = strdup(value);
+	int rc = 0;
+
+	if (!rest || vec_push(&w->texts, rest) < 0) {
+		free(rest);
+		return -ENOMEM;
+	}
+	while (rest && rc == 0)
+		rc = vec_push(&w->list,
+			      (struct accel_wish){ .key = key, .value = strsep(&rest, ",") });
+	return rc;
 }
 
 bool accel_wishes_name(const struct accel_wishes *w, const char *runtime, bool *ret_is_named)

@@ -29,7 +29,7 @@ void accel_wishes_release(struct accel_wishes *w);
  * the text says which there are.
  */
 int accel_wishes_add(struct accel_wishes *w, const char *text, struct err *err);
-/* For all runtimes that have it; @key and @value are borrowed. */
+/* For all runtimes that have it; @key is borrowed. @value: one, or several with commas between. */
 int accel_wishes_set(struct accel_wishes *w, const char *key, const char *value);
 
 /* Is the runtime wanted, and was it named? */

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 struct entry {
-	struct xe_range range;
+	struct accel_code code;
+	uint64_t until_ns;   /* UINT64_MAX: it is still there */
 	uint64_t begin, end; /* as records have addresses */
 	uint64_t max_end;    /* of this and all before it */
 };
@@ -37,21 +38,26 @@ void xe_code_free(struct xe_code *c)
 	free(c);
 }
 
-static bool overlaps(const struct entry *e, uint64_t begin, uint64_t end)
+/* A linear pass: modules come and go by the dozen, samples by the million. */
+static void end_between(struct xe_code *c, const struct accel_code *code, uint64_t begin,
+			uint64_t end)
 {
-	return e->begin < end && begin < e->end;
+	vec_for_each(&c->entries, e) {
+		if (e->code.process == code->process && e->until_ns == UINT64_MAX &&
+		    e->begin < end && begin < e->end)
+			e->until_ns = code->time_ns;
+	}
 }
 
-/* A linear pass: modules come and go by the dozen, samples by the million. */
-static void remove_between(struct xe_code *c, uint32_t process, uint64_t begin, uint64_t end)
+void xe_code_forget(struct xe_code *c, uint64_t before_ns)
 {
 	size_t kept = 0;
+
 	vec_for_each(&c->entries, e) {
-		if (e->range.process != process || !overlaps(e, begin, end))
+		if (e->until_ns >= before_ns)
 			c->entries.data[kept++] = *e;
 	}
-	if (kept != c->entries.len)
-		c->is_sorted = false;
+	c->is_sorted &= kept == c->entries.len;
 	c->entries.len = kept;
 }
 
@@ -60,27 +66,30 @@ static uint64_t as_recorded(const struct xe_code *c, uint64_t address)
 	return c->is_whole ? address : address % HEAP_BYTES;
 }
 
-int xe_code_add(struct xe_code *c, const struct xe_range *range)
+int xe_code_add(struct xe_code *c, const struct accel_code *code)
 {
-	struct entry e = { .range = *range, .begin = as_recorded(c, range->address) };
+	struct entry e = { .code = *code,
+			   .until_ns = UINT64_MAX,
+			   .begin = as_recorded(c, code->address) };
 	uint64_t limit = c->is_whole ? UINT64_MAX : HEAP_BYTES;
 
-	if (!range->size || range->size > limit - e.begin)
+	if (!code->size || code->size > limit - e.begin)
 		return -EINVAL;
-	e.end = e.begin + range->size;
-	remove_between(c, range->process, e.begin, e.end);
+	e.end = e.begin + code->size;
+	end_between(c, code, e.begin, e.end);
 	c->is_sorted = false;
 	return vec_push(&c->entries, e);
 }
 
-void xe_code_remove(struct xe_code *c, uint32_t process, uint64_t address, uint64_t size)
+void xe_code_remove(struct xe_code *c, const struct accel_code *code)
 {
-	uint64_t begin = as_recorded(c, address);
-	if (!size)
-		remove_between(c, process, 0, UINT64_MAX);
+	uint64_t begin = as_recorded(c, code->address);
+
+	if (!code->size)
+		end_between(c, code, 0, UINT64_MAX);
 	else
-		remove_between(c, process, begin,
-			       size > UINT64_MAX - begin ? UINT64_MAX : begin + size);
+		end_between(c, code, begin,
+			    code->size > UINT64_MAX - begin ? UINT64_MAX : begin + code->size);
 }
 
 static int compare(const void *va, const void *vb)
@@ -101,14 +110,11 @@ static void sort(struct xe_code *c)
 	c->is_sorted = true;
 }
 
-enum xe_place xe_code_find(struct xe_code *c, uint64_t address, struct xe_range *ret,
-			   uint64_t *ret_offset)
+/* How many entries begin at @address or before. */
+static size_t entries_up_to(const struct xe_code *c, uint64_t address)
 {
-	const struct entry *found = NULL;
 	size_t low = 0, high = c->entries.len;
 
-	if (!c->is_sorted)
-		sort(c);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (c->entries.data[middle].begin <= address)
@@ -116,18 +122,35 @@ enum xe_place xe_code_find(struct xe_code *c, uint64_t address, struct xe_range 
 		else
 			high = middle;
 	}
-	/* Those of one process do not overlap. */
-	for (; low-- > 0 && c->entries.data[low].max_end > address;) {
-		const struct entry *e = &c->entries.data[low];
-		if (e->end <= address)
+	return low;
+}
+
+enum xe_place xe_code_find(struct xe_code *c, const struct xe_query *query, struct accel_code *ret,
+			   uint64_t *ret_offset)
+{
+	const struct entry *found = NULL;
+	enum xe_place place = XE_PLACE_NONE;
+
+	if (!c->is_sorted)
+		sort(c);
+	for (size_t i = entries_up_to(c, query->address);
+	     i-- > 0 && c->entries.data[i].max_end > query->address;) {
+		const struct entry *e = &c->entries.data[i];
+		if (e->end <= query->address || e->code.time_ns > query->end_ns ||
+		    e->until_ns < query->begin_ns)
 			continue;
-		if (found)
+		if (found && found->code.process != e->code.process)
 			return XE_PLACE_SEVERAL;
+		place = !found ? XE_PLACE_ONE
+			/* told twice */
+			: found->code.kernel == e->code.kernel && found->begin == e->begin
+				? place
+				: XE_PLACE_REPLACED;
 		found = e;
 	}
-	if (!found)
-		return XE_PLACE_NONE;
-	*ret = found->range;
-	*ret_offset = address - found->begin;
-	return XE_PLACE_ONE;
+	if (place == XE_PLACE_ONE) {
+		*ret = found->code;
+		*ret_offset = query->address - found->begin;
+	}
+	return place;
 }

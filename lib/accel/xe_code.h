@@ -7,24 +7,15 @@
  */
 #pragma once
 
-#include "base/cleanup.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "accel/accel.h"
 
 struct xe_code;
-
-/* A kernel in the memory of a process. */
-struct xe_range {
-	uint64_t address, size;
-	uint32_t process, kernel; /* of the capture */
-};
 
 enum xe_place {
 	XE_PLACE_NONE,
 	XE_PLACE_ONE,
-	XE_PLACE_SEVERAL, /* kernels of several processes */
+	XE_PLACE_SEVERAL,  /* kernels of several processes */
+	XE_PLACE_REPLACED, /* kernels of one process, one after the other */
 };
 
 /* @is_whole: records have whole addresses (Xe3p). */
@@ -32,12 +23,18 @@ int xe_code_new(struct xe_code **ret, bool is_whole);
 void xe_code_free(struct xe_code *c);
 DEFINE_CLEANUP(xe_code_free, struct xe_code *)
 
-/* A module's kernel was loaded. What the same process had there before is gone. 0, -ENOMEM, -EINVAL: no size, or beyond
- * the end of the addresses. */
-int xe_code_add(struct xe_code *c, const struct xe_range *range);
-/* A module was unloaded, or with @size 0 a process has ended: all of it. */
-void xe_code_remove(struct xe_code *c, uint32_t process, uint64_t address, uint64_t size);
+/* A kernel was loaded. What the same process had there before is gone. 0, -ENOMEM, -EINVAL: no size, or beyond the end of
+ * the addresses. */
+int xe_code_add(struct xe_code *c, const struct accel_code *code);
+/* Kernels were unloaded, or with size 0 a process has ended: all of it. */
+void xe_code_remove(struct xe_code *c, const struct accel_code *code);
+/* What was gone before this time will not be asked for any more. */
+void xe_code_forget(struct xe_code *c, uint64_t before_ns);
 
-/* What is at @address, as xe_stall.h gives it. ONE: *@ret, and *@ret_offset in it. */
-enum xe_place xe_code_find(struct xe_code *c, uint64_t address, struct xe_range *ret,
+/* What was at @address, as xe_stall.h gives it, at any time from @begin_ns to @end_ns. */
+struct xe_query {
+	uint64_t address, begin_ns, end_ns;
+};
+/* ONE: *@ret, and *@ret_offset in it. */
+enum xe_place xe_code_find(struct xe_code *c, const struct xe_query *query, struct accel_code *ret,
 			   uint64_t *ret_offset);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/xe_device.h"
 
+#include "accel/xe_clients.h"
 #include "base/io.h"
 #include "base/parse.h"
 
@@ -173,6 +174,19 @@ static void read_config(const struct xe_kernel *k, int fd, struct xe_device *d)
 		memcpy(&d->pci_id, (uint8_t *)data + 8, sizeof(d->pci_id));
 }
 
+/* Where it is, as runtimes know it. */
+static void read_place(const struct xe_kernel *k, int fd, struct xe_device *d)
+{
+	struct xe_fdinfo info;
+	char path[300];
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	snprintf(path, sizeof(path), "%s/self/fdinfo/%d", k->proc, fd);
+	if (io_read_file(path, 1u << 16, &text, &size) == 0 &&
+	    xe_fdinfo_parse(span_of(text, size), &info))
+		d->pci = info.pci;
+}
+
 /* 0; 1: not of this driver. */
 static int read_device(const struct xe_kernel *k, const char *path, struct xe_device *d,
 		       struct err *why)
@@ -188,6 +202,7 @@ static int read_device(const struct xe_kernel *k, const char *path, struct xe_de
 	if (rc < 0)
 		return err_set(why, rc, "cannot ask '%s' for its parts", path);
 	read_config(k, fd, d);
+	read_place(k, fd, d);
 	rc = read_sampling(k, fd, d);
 	/* -EINVAL where a text says all. */
 	if (rc == -EINVAL)

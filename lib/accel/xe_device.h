@@ -26,6 +26,7 @@ extern const struct xe_kernel xe_kernel_real;
 
 struct xe_device {
 	char path[64]; /* of the render node */
+	uint32_t pci;  /* ACCEL_PCI(); 0: the kernel does not say */
 	uint16_t pci_id;
 	uint16_t version_major, version_minor; /* of the graphics part */
 	enum xe_layout layout;

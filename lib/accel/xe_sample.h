@@ -16,13 +16,21 @@ struct xe_samples_stats {
 	uint64_t placed, unknown, several; /* samples */
 };
 
-/* @device: the DEVICE record's number. @host is borrowed. */
+/* @device as in xe_samples_set_device(). @host is borrowed. */
 int xe_samples_new(struct xe_samples **ret, const struct accel_host *host, uint32_t device);
 void xe_samples_free(struct xe_samples *s);
 DEFINE_CLEANUP(xe_samples_free, struct xe_samples *)
 
-/* Everything that was added up since the last call, which was taken from @time_ns on for @interval_ns. Errors are the
- * writer's. */
-int xe_samples_write(struct xe_samples *s, struct xe_stalls *stalls, struct xe_code *code,
-		     uint64_t time_ns, uint64_t interval_ns);
+/*
+ * Everything that was added up since the last call, which was taken from @begin_ns to @end_ns. It waits here until what
+ * code there was is known, too. Returns how many different counts that were, or -ENOMEM.
+ */
+int xe_samples_take(struct xe_samples *s, struct xe_stalls *stalls, uint64_t begin_ns,
+		    uint64_t end_ns);
+/* Is there something that xe_samples_write() would write? */
+bool xe_samples_are_due(const struct xe_samples *s, uint64_t until_ns);
+/* What is written from here on is of this device, unless a kernel is known to be of another. */
+void xe_samples_set_device(struct xe_samples *s, uint32_t device);
+/* Write what was taken until @until_ns: up to then @code is complete. Errors are the writer's. */
+int xe_samples_write(struct xe_samples *s, struct xe_code *code, uint64_t until_ns);
 struct xe_samples_stats xe_samples_stats(const struct xe_samples *s);

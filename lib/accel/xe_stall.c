@@ -231,6 +231,8 @@ int xe_stalls_flush(struct xe_stalls *s,
 		    void *data)
 {
 	int rc = 0;
+	if (!s->len)
+		return 0;
 	uint32_t *order = realloc(s->order, s->cap * sizeof(*order));
 
 	if (!order)
@@ -240,8 +242,7 @@ int xe_stalls_flush(struct xe_stalls *s,
 		order[i] = i;
 		spill(s, &s->list[i]);
 	}
-	if (s->len)
-		qsort_r(order, s->len, sizeof(*order), compare, s->list);
+	qsort_r(order, s->len, sizeof(*order), compare, s->list);
 	for (uint32_t i = 0; i < s->len && !rc; i++) {
 		const struct totals *t = &s->totals[order[i]];
 		/* Instructions lie at multiples of 8. */

@@ -33,6 +33,13 @@ static int read_target(void *data, uint32_t pid, uint64_t address, void *ret, si
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
+static bool is_target(void *data, uint32_t pid)
+{
+	const struct session *s = data;
+
+	return s->is_open || hash_get(&s->known, pid);
+}
+
 int launch_open(struct session *s, struct err *err)
 {
 	struct accel_host host = {
@@ -40,6 +47,7 @@ int launch_open(struct session *s, struct err *err)
 		.correlation = next_correlation,
 		.number = next_number,
 		.read = read_target,
+		.is_target = is_target,
 		.data = s,
 	};
 	int rc;

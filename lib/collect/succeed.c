@@ -58,6 +58,8 @@ static int open_next(struct session **ret, const struct session *before,
 	if (rc >= 0)
 		rc = session_open(&s, opt, err);
 	if (rc >= 0)
+		rc = accel_succeed(s->accel, before->accel, err);
+	if (rc >= 0)
 		rc = session_start(s, &command_failed, err);
 	if (rc >= 0) {
 		/* Only needed until here. */

@@ -73,7 +73,8 @@ static uint64_t moment_of(const struct record *r)
 	case RECORD_SYNC:
 		return r->sync.time_ns;
 	case RECORD_PC_SAMPLE:
-		return r->pc_sample.time_ns;
+		/* The first ones of a recording began while it was being set up. */
+		return r->pc_sample.time_ns + r->pc_sample.interval_ns;
 	default:
 		return 0;
 	}

@@ -12,23 +12,40 @@
 static void add(struct xe_code *c, uint64_t address, uint64_t size, uint32_t process,
 		uint32_t kernel)
 {
-	assert_int_equal(xe_code_add(c, &(struct xe_range){ address, size, process, kernel }), 0);
+	const struct accel_code code = {
+		.process = process, .kernel = kernel, .address = address, .size = size
+	};
+	assert_int_equal(xe_code_add(c, &code), 0);
+}
+
+static void removed(struct xe_code *c, uint32_t process, uint64_t address, uint64_t size)
+{
+	const struct accel_code code = {
+		.time_ns = 50, .process = process, .address = address, .size = size
+	};
+	xe_code_remove(c, &code);
+}
+
+/* After all that happens here without a time of its own. */
+static enum xe_place find(struct xe_code *c, uint64_t address, struct accel_code *ret, uint64_t *at)
+{
+	return xe_code_find(c, &(struct xe_query){ address, 100, 200 }, ret, at);
 }
 
 static void assert_at(struct xe_code *c, uint64_t address, uint32_t kernel, uint64_t offset)
 {
-	struct xe_range r;
+	struct accel_code r;
 	uint64_t at;
-	assert_int_equal(xe_code_find(c, address, &r, &at), XE_PLACE_ONE);
+	assert_int_equal(find(c, address, &r, &at), XE_PLACE_ONE);
 	assert_int_equal(r.kernel, kernel);
 	assert_int_equal(at, offset);
 }
 
 static void assert_place(struct xe_code *c, uint64_t address, enum xe_place place)
 {
-	struct xe_range r;
+	struct accel_code r;
 	uint64_t at;
-	assert_int_equal(xe_code_find(c, address, &r, &at), place);
+	assert_int_equal(find(c, address, &r, &at), place);
 }
 
 /* Records have the lower half of the address. */
@@ -47,8 +64,10 @@ static void test_modulo(void **state)
 	assert_at(c, 0xfffd0198, 11, 0x198);
 	assert_place(c, 0xfffcfff8, XE_PLACE_NONE);
 	/* No kernel reaches beyond the 4 GiB that it is in. */
-	assert_int_equal(xe_code_add(c, &(struct xe_range){ 0x8000fffffff0, 32, 1, 12 }), -EINVAL);
-	assert_int_equal(xe_code_add(c, &(struct xe_range){ PRODUCT, 0, 1, 12 }), -EINVAL);
+	assert_int_equal(
+		xe_code_add(c, &(struct accel_code){ .address = 0x8000fffffff0, .size = 32 }),
+		-EINVAL);
+	assert_int_equal(xe_code_add(c, &(struct accel_code){ .address = PRODUCT }), -EINVAL);
 	add(c, 0x8000fffffff0, 16, 1, 12);
 	assert_at(c, 0xfffffff8, 12, 8);
 }
@@ -82,9 +101,9 @@ static void test_collision(void **state)
 	add(c, PRODUCT + 0x200, 16, 3, 30);
 	assert_place(c, 0xfffe0200, XE_PLACE_SEVERAL);
 	assert_at(c, 0xfffe0210, 10, 0x210);
-	xe_code_remove(c, 2, 0, 0);
+	removed(c, 2, 0, 0);
 	assert_at(c, 0xfffe0060, 10, 0x60);
-	xe_code_remove(c, 1, PRODUCT, 736);
+	removed(c, 1, PRODUCT, 736);
 	assert_place(c, 0xfffe0060, XE_PLACE_NONE);
 	assert_at(c, 0xfffe0200, 30, 0);
 }
@@ -100,19 +119,64 @@ static void test_again(void **state)
 	add(c, PRODUCT + 512, 736, 1, 11); /* nobody said that the first had gone */
 	assert_place(c, 0xfffe0008, XE_PLACE_NONE);
 	assert_at(c, 0xfffe0208, 11, 8);
-	xe_code_remove(c, 2, PRODUCT, 4096);
+	removed(c, 2, PRODUCT, 4096);
 	assert_at(c, 0xfffe0208, 11, 8);
-	xe_code_remove(c, 1, PRODUCT, UINT64_MAX);
+	removed(c, 1, PRODUCT, UINT64_MAX);
 	assert_place(c, 0xfffe0208, XE_PLACE_NONE);
+}
+
+/* What is asked for lies in the past, and code comes and goes meanwhile. */
+static void test_times(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+	struct accel_code r, code = { .process = 1, .address = PRODUCT, .size = 736 };
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(xe_code_new(&c, false), 0);
+	for (uint32_t i = 1; i <= 3; i++) { /* of 1000, 2000, 3000 */
+		code.time_ns = 1000 * i;
+		code.kernel = i;
+		assert_int_equal(xe_code_add(c, &code), 0);
+	}
+	code.time_ns = 3500;
+	xe_code_remove(c, &code);
+	const struct {
+		uint64_t begin_ns, end_ns;
+		enum xe_place place;
+		uint32_t kernel;
+	} cases[] = {
+		{ 100, 900, XE_PLACE_NONE, 0 },         { 900, 1100, XE_PLACE_ONE, 1 },
+		{ 1100, 1900, XE_PLACE_ONE, 1 },        { 1900, 2100, XE_PLACE_REPLACED, 0 },
+		{ 2100, 2200, XE_PLACE_ONE, 2 },        { 3400, 3600, XE_PLACE_ONE, 3 },
+		{ 3600, UINT64_MAX, XE_PLACE_NONE, 0 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct xe_query q = { 0xfffe0010, cases[i].begin_ns, cases[i].end_ns };
+		assert_int_equal(xe_code_find(c, &q, &r, &at), cases[i].place);
+		if (cases[i].place == XE_PLACE_ONE)
+			assert_int_equal(r.kernel, cases[i].kernel);
+	}
+	xe_code_forget(c, 2500);
+	assert_int_equal(xe_code_find(c, &(struct xe_query){ 0xfffe0010, 1100, 1900 }, &r, &at),
+			 XE_PLACE_NONE);
+	assert_int_equal(xe_code_find(c, &(struct xe_query){ 0xfffe0010, 2600, 2700 }, &r, &at),
+			 XE_PLACE_ONE);
+	/* Told again, it is still the same. */
+	code.time_ns = 4000;
+	assert_int_equal(xe_code_add(c, &code), 0);
+	code.time_ns = 4100;
+	assert_int_equal(xe_code_add(c, &code), 0);
+	assert_int_equal(xe_code_find(c, &(struct xe_query){ 0xfffe0010, 3900, 4200 }, &r, &at),
+			 XE_PLACE_ONE);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modulo),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_collision),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_modulo),    cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_collision), cmocka_unit_test(test_again),
+		cmocka_unit_test(test_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,8 @@ static void hit(struct scene *s, uint64_t address, enum xe_reason reason, uint8_
 
 static void write_interval(struct scene *s, uint64_t time_ns)
 {
-	assert_int_equal(xe_samples_write(s->samples, s->stalls, s->code, time_ns, 10), 0);
+	assert_true(xe_samples_take(s->samples, s->stalls, time_ns, time_ns + 10) >= 0);
+	assert_int_equal(xe_samples_write(s->samples, s->code, time_ns + 10), 0);
 }
 
 /* All that was written, a line each. */
@@ -97,9 +98,15 @@ static void test_names(void **state)
 
 	(void)state;
 	scene_open(&s);
-	xe_code_add(s.code, &(struct xe_range){ 0x8000fffe0000, 736, 1, 7 });
-	xe_code_add(s.code, &(struct xe_range){ 0x8000fffd0000, 704, 1, 8 });
-	xe_code_add(s.code, &(struct xe_range){ 0x8000fffd0000, 704, 2, 9 });
+	xe_code_add(s.code,
+		    &(struct accel_code){
+			    .address = 0x8000fffe0000, .size = 736, .process = 1, .kernel = 7 });
+	xe_code_add(s.code,
+		    &(struct accel_code){
+			    .address = 0x8000fffd0000, .size = 704, .process = 1, .kernel = 8 });
+	xe_code_add(s.code,
+		    &(struct accel_code){
+			    .address = 0x8000fffd0000, .size = 704, .process = 2, .kernel = 9 });
 	hit(&s, 0xfffe0050, XE_SBID, 200);
 	hit(&s, 0xfffe0050, XE_SBID, 100);
 	hit(&s, 0xfffe0050, XE_SEND, 1);

@@ -75,8 +75,10 @@ static void describe(struct capture_writer *w, char **kernels, struct xe_code *c
 		    .correlation = i);
 		PUT(w, DISPATCH, dispatch, correlation = i, .device = 1, .start_ns = 10000,
 		    .end_ns = 1000000000, .kind = LAUNCH_KERNEL);
-		check(xe_code_add(code, &(struct xe_range){ number(kernels[1], 16),
-							    number(kernels[2], 10), 1, id }),
+		check(xe_code_add(code, &(struct accel_code){ .process = 1,
+							      .kernel = id,
+							      .address = number(kernels[1], 16),
+							      .size = number(kernels[2], 10) }),
 		      kernels[0]);
 	}
 }
@@ -96,9 +98,11 @@ static void read_stream(enum xe_layout layout, struct xe_samples *samples, struc
 		rc = xe_stream_drain(s);
 		uint64_t records = xe_stalls_stats(xe_stream_stalls(s)).records;
 		if (rc < 0 || records - written >= 1000) {
-			check(xe_samples_write(samples, xe_stream_stalls(s), code, time_ns, 1000),
+			check(xe_samples_take(samples, xe_stream_stalls(s), time_ns,
+					      time_ns + 1000),
 			      "samples");
 			time_ns += 1000;
+			check(xe_samples_write(samples, code, time_ns), "samples");
 			written = records;
 		}
 	}

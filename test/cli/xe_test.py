@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stalls of Intel GPUs as 'record' takes them, with the kernel's driver played by test/fake/xe_driver.c: the program is
+the one that ships, and what it is told, it keeps."""
+import fcntl
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+
+from command import PROGRAM, run
+from launch_test import Capture
+
+BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
+DRIVER = os.path.join(BUILD, 'fake/libfake_xe_driver.so')
+REPLAY = os.path.join(BUILD, 'fake/xe_replay')
+UNKNOWN = '[unknown GPU code at 0x10000]'
+
+
+def order(error):
+    """What makes the driver's next read fail."""
+    return struct.pack('<QI', 2**64 - 1, error).ljust(64, b'\0')
+
+
+def records(layout, counts):
+    """{(address, reason): samples} as the hardware writes it."""
+    text = ''.join(f'{address:x} {reason} {count}\n' for (address, reason), count in counts.items())
+    return subprocess.run([REPLAY, layout, '0', '4096'], input=text.encode(), capture_output=True,
+                          timeout=60, check=True).stdout
+
+
+class Driver(unittest.TestCase):
+    """A folder with a GPU in it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, 'a.data')
+        os.mkfifo(self.path('stream'))
+        # Held open, so that nothing that is written is gone when one side closes it.
+        self.stream = os.open(self.path('stream'), os.O_RDWR)
+        self.addCleanup(os.close, self.stream)
+        self.environment = {**os.environ, 'LD_PRELOAD': DRIVER, 'XE_DRIVER': self.folder,
+                            'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') +
+                                            ':verify_asan_link_order=0'}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, *arguments, **environment):
+        """A recorder that samples."""
+        if os.path.exists(self.path('period')):
+            os.unlink(self.path('period'))
+        recorder = subprocess.Popen([PROGRAM, 'record', '-o', self.data, *arguments],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    env={**self.environment, **environment})
+        self.addCleanup(recorder.stdout.close)
+        self.addCleanup(recorder.stderr.close)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        self.wait(lambda: os.path.exists(self.path('period')) or recorder.poll() is not None)
+        return recorder
+
+    def wait(self, condition):
+        until = time.monotonic() + 200
+        while not condition():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+
+    def wait_taken(self):
+        """Until all that was written has been read."""
+        self.wait(lambda: not any(fcntl.ioctl(self.stream, termios.FIONREAD, bytes(4))))
+
+    def write(self, data):
+        # Whole records go in at once.
+        for at in range(0, len(data), 4096):
+            os.write(self.stream, data[at:at + 4096])
+
+    def finish(self, recorder):
+        """Its status is the command's, which it ends with itself."""
+        recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate(timeout=200)[1]
+        self.assertIn('Captured and wrote', said)
+        return said
+
+    def samples(self, path=None):
+        """{(kernel, offset, reason): samples}"""
+        capture = Capture(path or self.data)
+        found = {}
+        for r in capture.records['PC_SAMPLE']:
+            key = capture.kernels[r.number('kernel')], int(r['offset'], 16), r['reason']
+            found[key] = found.get(key, 0) + r.number('count')
+        return found, capture
+
+
+class Xe(Driver):
+    def test_record(self):
+        recorder = self.start('--gpu-period', '300', '--accel', 'xe', '--', 'sleep', '1000')
+        self.write(records('xe2', {(0x800000012348, 'sbid'): 1000, (0x800000012350, 'send'): 30}))
+        self.write(order(5))
+        os.unlink(self.path('period'))
+        self.write(order(19)) # a reset; then it goes on
+        self.wait(lambda: os.path.exists(self.path('period')))
+        self.write(records('xe2', {(0x800000012348, 'sbid'): 7}))
+        self.wait_taken()
+        self.finish(recorder)
+        found, capture = self.samples()
+        self.assertEqual(found, {(UNKNOWN, 0x2348, 'sbid'): 1007, (UNKNOWN, 0x2350, 'send'): 30})
+        with open(self.path('period'), encoding='ascii') as file:
+            self.assertEqual(file.read(), '251\n')
+        self.assertEqual(sorted(r['what'] for r in capture.records['LOST']),
+                         ['gpu-buffer', 'gpu-buffer'])
+        for r in capture.records['PC_SAMPLE']:
+            self.assertLessEqual(r.number('interval_ns'), 1e9)
+        report = run('report', '-i', self.data)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertRegex(report.stdout, r'trust +1,037 samples, 2 GPU buffers lost,')
+        folded = run('flamegraph', '-i', self.data, '--format', 'folded', '--metric',
+                     'device-samples')
+        self.assertRegex(folded.stdout, re.escape(UNKNOWN) + r'.*sbid_\[g\] 1007\n')
+
+    def test_only_where_it_is_used(self):
+        """No program that has nothing to do with Intel's driver keeps the GPU awake."""
+        done = subprocess.run([PROGRAM, 'record', '-o', self.data, 'true'], env=self.environment,
+                              capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.exists(self.path('period')))
+        shutil.copy(os.path.join(BUILD, 'workload/late.so'), self.path('libze_intel_gpu.so.1'))
+        recorder = self.start('--', 'python3', '-c', 'import ctypes, sys, time\n'
+                              'ctypes.CDLL(sys.argv[1]); time.sleep(1000)',
+                              self.path('libze_intel_gpu.so.1'))
+        self.write(records('xe2', {(0x12348, 'sbid'): 9}))
+        self.wait_taken()
+        self.finish(recorder)
+        self.assertEqual(self.samples()[0], {(UNKNOWN, 0x2348, 'sbid'): 9})
+
+    def test_refused(self):
+        for error, why in (13, 'CAP_PERFMON'), (16, 'sampled already'), (19, 'or is gone'):
+            with open(self.path('refuse'), 'w', encoding='ascii') as file:
+                file.write(str(error))
+            recorder = self.start('--accel', 'xe', '--', 'true')
+            said = recorder.communicate(timeout=200)[1]
+            self.assertEqual(recorder.returncode, 1)
+            self.assertIn(why, said)
+
+    def test_switch_output(self):
+        """The stream goes from one file to the next."""
+        recorder = self.start('--accel', 'xe', '--switch-output', '--', 'sleep', '1000')
+        with open(self.path('refuse'), 'w', encoding='ascii') as file:
+            file.write('16')
+        self.write(records('xe2', {(0x12348, 'sbid'): 100}))
+        self.wait_taken()
+        recorder.send_signal(signal.SIGUSR2)
+        self.wait(lambda: len(self.files()) == 2)
+        self.write(records('xe2', {(0x12348, 'sbid'): 20}))
+        self.wait_taken()
+        self.finish(recorder)
+        first, second = self.files()
+        self.assertEqual(self.samples(first)[0], {(UNKNOWN, 0x2348, 'sbid'): 100})
+        self.assertEqual(self.samples(second)[0], {(UNKNOWN, 0x2348, 'sbid'): 20})
+
+    def files(self):
+        return sorted(os.path.join(self.folder, f) for f in os.listdir(self.folder)
+                      if re.fullmatch(r'a\.data\.\d{8}T[\d.-]+', f))
+
+
+if __name__ == '__main__':
+    unittest.main()
