@@ -96,7 +96,8 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->frames);
 	slots_release(&a->frame_slots);
 	pairtab_release(&a->stack_nodes);
-	slots_release(&a->stack_slots);
+	vec_release(&a->stack_at);
+	vec_release(&a->nodes_read);
 	vec_release(&a->expanded);
 	vec_release(&a->stacks);
 	idmap_release(&a->stack_ids);

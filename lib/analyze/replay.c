@@ -154,26 +154,29 @@ const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row)
 	return a->expanded.data;
 }
 
-/* The node of what the reader says it shares with an earlier stack. */
-static uint32_t shared_node(const struct analysis *a, const struct record_stack *s)
+static int node_read(struct analysis *a, uint32_t number, uint32_t node)
 {
-	const struct stack *parent = &a->stacks.data[stack_row(a, s->parent)];
-	uint32_t node = parent->leaf;
-
-	for (uint32_t depth = parent->count; depth > s->kept; depth--)
-		node = pairtab_get(&a->stack_nodes, node).first;
-	return node;
+	while (a->nodes_read.len <= number) {
+		if (vec_push(&a->nodes_read, 0) < 0)
+			return -ENOMEM;
+	}
+	a->nodes_read.data[number] = node;
+	return 0;
 }
 
 static int add_frames(struct analysis *a, const struct record_stack *s, uint32_t *ret_leaf)
 {
-	*ret_leaf = shared_node(a, s);
+	uint32_t number = s->first;
+
+	*ret_leaf = s->above && s->above < a->nodes_read.len ? a->nodes_read.data[s->above] : 0;
+	pairtab_expect(&a->stack_nodes, *ret_leaf);
 	for (uint32_t i = s->count - s->kept; i-- > 0;) {
 		struct frame_ref ref = { .offset = s->frames[i].offset };
 		uint32_t frame;
 		if (table_row(&a->objects, s->frames[i].object, &ref.object) < 0 ||
 		    analysis_frame_intern(a, ref, &frame) < 0 ||
-		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0)
+		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0 ||
+		    (number && node_read(a, number++, *ret_leaf) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -193,36 +196,26 @@ static uint32_t find_device_frame(const struct analysis *a, uint32_t leaf)
 	return 0;
 }
 
-static uint64_t stack_hash(const struct stack *s)
-{
-	return hash_u64(hash_pair(s->leaf, s->flags));
-}
-
-static int stacks_grow(struct analysis *a)
-{
-	if (slots_grow(&a->stack_slots) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < a->stacks.len; i++)
-		slots_add(&a->stack_slots, stack_hash(&a->stacks.data[i]), i);
-	return 0;
-}
-
 static int stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret)
 {
-	if (slots_are_full(&a->stack_slots) && stacks_grow(a) < 0)
-		return -ENOMEM;
-	struct slots_probe at = slots_probe(&a->stack_slots, stack_hash(stack));
-	while (slots_next(&a->stack_slots, &at, ret)) {
-		const struct stack *known = &a->stacks.data[*ret];
-		if (known->leaf == stack->leaf && known->flags == stack->flags)
+	while (a->stack_at.len <= stack->leaf) {
+		if (vec_push(&a->stack_at, 0) < 0)
+			return -ENOMEM;
+	}
+	uint32_t first = a->stack_at.data[stack->leaf];
+	for (uint32_t row = first; row; row = a->stacks.data[row].next) {
+		if (a->stacks.data[row].flags == stack->flags) {
+			*ret = row;
 			return 0;
+		}
 	}
 	if (vec_push(&a->stacks, *stack) < 0)
 		return -ENOMEM;
 	*ret = (uint32_t)a->stacks.len - 1;
+	vec_last(&a->stacks)->next = first;
 	if (a->holds_device_code)
 		vec_last(&a->stacks)->device_frame = find_device_frame(a, stack->leaf);
-	slots_put(&a->stack_slots, &at, *ret);
+	a->stack_at.data[stack->leaf] = *ret;
 	return 0;
 }
 
@@ -241,7 +234,8 @@ static void leave_profiler(const struct analysis *a, struct stack *stack)
 
 static int replay_stack(struct analysis *a, const struct record_stack *s)
 {
-	struct stack stack = { .count = s->count, .flags = s->flags };
+	/* Of a stranger's flags those that are none of ours would make stacks of their own. */
+	struct stack stack = { .count = s->count, .flags = s->flags & STACK_FLAGS };
 	uint32_t row;
 	if (add_frames(a, s, &stack.leaf) < 0)
 		return -ENOMEM;

@@ -113,6 +113,7 @@ struct stack {
 	uint32_t device_frame; /* the leaf-most one that is accelerator code, + 1; 0: none */
 	uint32_t place;        /* of such a stack, + 1 */
 	uint32_t group;        /* the first sample group that has it, + 1; 0: none */
+	uint32_t next;         /* that ends at the same leaf, with other flags; 0: none */
 };
 
 /* Why a site has no stack to show, or what stands between the process and its stack. */
@@ -276,7 +277,8 @@ struct analysis {
 	struct slots frame_slots;
 	struct pairtab stack_nodes; /* the tree of all stacks: (caller's node, frame) */
 	VEC(struct stack) stacks;
-	struct slots stack_slots;       /* by (leaf, flags) */
+	VEC(uint32_t) stack_at;         /* by node: the stack that ends there; 0: none */
+	VEC(uint32_t) nodes_read;       /* by the reader's number: the node */
 	VEC(struct frame_ref) expanded; /* the last answer of analysis_stack() */
 	struct idmap stack_ids;         /* the capture's number -> stack */
 	struct strtab site_blobs;

@@ -27,6 +27,12 @@ void pairtab_release(struct pairtab *t);
 /* @first is 0 or a number that was given out. 1 when the child is new, 0 when it was known, or
  * -ENOMEM. */
 int pairtab_intern(struct pairtab *t, uint32_t first, uint32_t second, uint32_t *ret);
+/* A child of @first will be asked for soon: what takes longest then, its first one's memory, can come
+ * meanwhile. */
+static inline void pairtab_expect(const struct pairtab *t, uint32_t first)
+{
+	__builtin_prefetch(t->pairs.data + first + 1);
+}
 /* How many numbers there are, with 0. */
 static inline uint32_t pairtab_count(const struct pairtab *t)
 {

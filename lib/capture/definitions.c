@@ -73,19 +73,20 @@ int definitions_stack(struct definitions *d, struct record_stack *stack, struct 
 		if (!has_object(d, f->object))
 			f->object = RECORD_DAMAGED;
 	}
-	int rc = stacks_define(&d->stacks, stack->id, stack->flags, &decoder->stack);
+	stack->parent = decoder->stack.parent;
+	stack->kept = stack->parent ? decoder->stack.kept : 0;
+	stack->count = decoder->stack.count + stack->kept;
+	stack->frames = decoder->frames;
+	uint32_t count = decoder->stack.count + (d->leaves_kept ? 0 : stack->kept);
+	if (d->frames_given + count > FRAMES_FREE + d->bytes_read * FRAMES_PER_BYTE)
+		return -EBADMSG;
+	int rc = stacks_define(&d->stacks, stack->id, stack->flags, &decoder->stack, &stack->above);
 	if (rc <= 0)
 		return rc == -ENOENT ? 0 : rc;
 
 	const struct stack_entry *entry = stacks_get(&d->stacks, stack->id);
-	stack->count = entry->depth;
-	stack->frames = decoder->frames;
-	stack->parent = decoder->stack.parent;
-	stack->kept = stack->parent ? decoder->stack.kept : 0;
-	uint32_t count = stack->count - (d->leaves_kept ? stack->kept : 0);
+	stack->first = decoder->stack.count ? entry->leaf - decoder->stack.count + 1 : 0;
 	d->frames_given += count;
-	if (d->frames_given > FRAMES_FREE + d->bytes_read * FRAMES_PER_BYTE)
-		return -EBADMSG;
 	stacks_expand(&d->stacks, entry, count, decoder->frames);
 	for (uint32_t i = 0; i < count; i++) {
 		if (decoder->frames[i].object == RECORD_DAMAGED)

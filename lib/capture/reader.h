@@ -45,7 +45,8 @@ int capture_reader_stack(const struct capture_reader *r, uint32_t id, struct rec
 
 /*
  * For who keeps stacks as they come: from now on a STACK's `frames` are only those that are not its
- * parent's, `count - kept` of them, which spares putting the others together.
+ * parent's, `count - kept` of them, which spares putting the others together; `above` is the node
+ * that they stand on, out of those that were given out since the epoch began.
  */
 void capture_reader_leave_kept(struct capture_reader *r);
 

@@ -172,6 +172,7 @@ enum stack_flag {
 	STACK_NOT_TAKEN = 1 << 5,
 	/* why it ends early, in STACK_CAUSE_SHIFT..: enum stack_cause */
 	STACK_CAUSE_SHIFT = 8,
+	STACK_FLAGS = 0xfff, /* all of the above */
 };
 
 enum stack_cause {
@@ -195,6 +196,10 @@ struct record_stack {
 	const struct record_frame *frames;
 	/* Read only: the @kept root-most frames are those of the earlier stack @parent; 0: none. */
 	uint32_t parent, kept;
+	/* Read only, for capture_reader_leave_kept(): the tree of the stacks of one epoch has numbers
+	 * from 1 on. @above is the node of the kept frame that is nearest to the leaf, 0: there is
+	 * none; the others, from the root on, are @first and those behind it. */
+	uint32_t above, first;
 };
 
 struct record_symbol_line {

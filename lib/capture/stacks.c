@@ -20,7 +20,8 @@ void stacks_retire(struct stacks *t)
 
 void stacks_restart(struct stacks *t, uint32_t first)
 {
-	stacks_release(t);
+	stacks_retire(t);
+	t->entries.len = t->nodes.len = 0;
 	t->first = first;
 }
 
@@ -42,8 +43,15 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint
 /* The node where the @kept root-most frames of a stack end. */
 static uint32_t node_above(const struct stacks *t, const struct stack_entry *entry, uint32_t kept)
 {
-	uint32_t node = entry->leaf;
-	for (uint32_t n = entry->depth; n > kept; n--)
+	uint32_t node = entry->leaf, up = entry->depth - kept;
+
+	/* Mostly it is one that the stack brought, and those are numbered from the root on. */
+	if (entry->fresh) {
+		uint32_t fresh = entry->fresh, step = up < fresh ? up : fresh - 1;
+		node -= step;
+		up -= step;
+	}
+	for (; up; up--)
 		node = t->nodes.data[node].parent;
 	return node;
 }
@@ -174,7 +182,7 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 	}
 
 	struct stack_entry entry = {
-		.depth = stack->count,
+		.depth = (uint16_t)stack->count,
 		.flags = stack->flags,
 		.is_known = true,
 	};
@@ -182,6 +190,7 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
 		return rc;
+	entry.fresh = (uint16_t)ret_delta->count;
 	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)
 		return -ENOMEM;
 	*ret_id = id;
@@ -214,10 +223,12 @@ int stacks_append(struct stacks *t, const struct record_stack *stack, struct rec
 		if (nodes_add(t, fresh, &node) < 0)
 			return -ENOMEM;
 	}
-	if (vec_push(&t->entries, (struct stack_entry){ .leaf = node,
-							.depth = delta.kept + delta.count,
-							.flags = stack->flags,
-							.is_known = true }) < 0)
+	if (vec_push(&t->entries,
+		     (struct stack_entry){ .leaf = node,
+					   .depth = (uint16_t)(delta.kept + delta.count),
+					   .fresh = (uint16_t)delta.count,
+					   .flags = stack->flags,
+					   .is_known = true }) < 0)
 		return -ENOMEM;
 	*ret_id = id;
 	*ret_delta = delta;
@@ -243,7 +254,8 @@ static int entries_reach(struct stacks *t, uint32_t id)
 	return 0;
 }
 
-int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta)
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta,
+		  uint32_t *ret_above)
 {
 	uint32_t node = 0;
 
@@ -251,6 +263,10 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 		return -EBADMSG;
 	if (stacks_get(t, id))
 		return 0;
+	/* First, as it may forget everything. */
+	int rc = entries_reach(t, id);
+	if (rc < 0)
+		return rc;
 	if (delta->parent) {
 		const struct stack_entry *parent = stacks_get(t, delta->parent);
 		if (!parent)
@@ -259,10 +275,8 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 			return -EBADMSG;
 		node = node_above(t, parent, delta->kept);
 	}
-	int rc = entries_reach(t, id);
-	if (rc < 0)
-		return rc;
 
+	uint32_t above = node;
 	uint64_t base = node ? t->nodes.data[node].offset : 0;
 	for (uint32_t i = 0; i < delta->count; i++) {
 		rc = nodes_add(t,
@@ -275,9 +289,11 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 	}
 	t->entries.data[id - t->first] = (struct stack_entry){
 		.leaf = node,
-		.depth = (delta->parent ? delta->kept : 0) + delta->count,
+		.depth = (uint16_t)((delta->parent ? delta->kept : 0) + delta->count),
+		.fresh = (uint16_t)delta->count,
 		.flags = flags,
 		.is_known = true,
 	};
+	*ret_above = above;
 	return 1;
 }

@@ -11,6 +11,7 @@
 #include "capture/limits.h"
 #include "capture/record.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,10 +32,12 @@ struct stack_node {
 	uint64_t hash;   /* of the frames from the root to here; of what is interned */
 };
 
+static_assert(STACK_FRAMES_MAX <= UINT16_MAX, "stack_entry has too little room for a depth");
 struct stack_entry {
 	uint32_t leaf;  /* node; 0: a stack without frames */
-	uint32_t depth; /* how many frames */
 	uint32_t flags; /* enum stack_flag */
+	uint16_t depth; /* how many frames */
+	uint16_t fresh; /* how many of them it brought: the nodes up to @leaf */
 	bool is_known;
 };
 
@@ -48,7 +51,7 @@ struct stacks {
 };
 
 void stacks_release(struct stacks *t);
-/* Forget everything; numbers go on from @first. */
+/* Forget everything but what memory it took; numbers go on from @first. */
 void stacks_restart(struct stacks *t, uint32_t first);
 /* Forget what only interning needs; the stacks can still be had. */
 void stacks_retire(struct stacks *t);
@@ -71,7 +74,9 @@ int stacks_append(struct stacks *t, const struct record_stack *stack, struct rec
 		  uint32_t *ret_id, struct stack_delta *ret_delta);
 
 /*
- * Add a stack as it was read. 1; 0 when that number is known; -EBADMSG when it cannot be a stack
- * of any writer of ours; -ENOENT when its parent is not here; -ENOMEM.
+ * Add a stack as it was read: 1, and the node that its own frames stand on. 0 when that number is
+ * known; -EBADMSG when it cannot be a stack of any writer of ours; -ENOENT when its parent is not
+ * here; -ENOMEM.
  */
-int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta);
+int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct stack_delta *delta,
+		  uint32_t *ret_above);

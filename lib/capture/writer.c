@@ -162,12 +162,11 @@ static int epoch_start(struct capture_writer *w)
 	int rc = chunk_close(w);
 	if (rc < 0)
 		return rc;
+	struct stacks oldest = w->old_stacks;
 	stacks_retire(&w->stacks);
-	stacks_release(&w->old_stacks);
 	w->old_stacks = w->stacks;
-	w->stacks = (struct stacks){
-		.first = w->old_stacks.first + (uint32_t)w->old_stacks.entries.len,
-	};
+	w->stacks = oldest;
+	stacks_restart(&w->stacks, w->old_stacks.first + (uint32_t)w->old_stacks.entries.len);
 	w->epoch++;
 	w->epoch_used = 0;
 	w->starts_epoch = true;

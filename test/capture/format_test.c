@@ -52,7 +52,7 @@ static const struct field *find_field(const struct record_layout *layout, const 
 /* How many frames or lines there are, and what a stack shares, is part of that field. */
 static bool is_part_of_field(const struct record_layout *layout, const char *name, size_t size)
 {
-	static const char *const parts[] = { "count", "parent", "kept" };
+	static const char *const parts[] = { "count", "parent", "kept", "above", "first" };
 	bool is_stack = layout == record_layout(RECORD_STACK);
 	size_t known = is_stack ? ARRAY_SIZE(parts) : layout == record_layout(RECORD_SYMBOL);
 

@@ -177,6 +177,29 @@ static void test_stack_bytes_by_hand(void **state)
 	scratch_close(&c);
 }
 
+/* A number so far away says that the start of the epoch was lost: what was known is forgotten, and so is
+ * the parent that it names. */
+static void test_stack_number_far_away(void **state)
+{
+	(void)state;
+	const uint8_t payload[] = {
+		2,    1,    8,    3,    4, 2, 14, 8, 8, /* STACK: id, flags, frames; two of them */
+		2,    0x80, 0x9f, 0x49,                 /* 1, and 600,000 more */
+		0,    0,                                /* no flags */
+		0,    0,    2,    0,    0, 0, 0,        /* two frames */
+		0xc0, 0xcf, 0x24, 2,    1, 0, 0,        /* 600,000 back, keeps both, one more */
+	};
+	static struct file f;
+	struct scratch_capture c;
+	struct record rec;
+
+	add_chunk(&f, CHUNK_STARTS_EPOCH, payload, sizeof(payload));
+	open_file(&c, &f);
+	assert_int_equal(next(&c, RECORD_STACK).stack.count, 2);
+	assert_int_equal(capture_reader_next(c.r, &rec, NULL), 0);
+	scratch_close(&c);
+}
+
 /* What a newer version may add: types, and fields behind those we know. */
 static void test_unknown_types_and_fields(void **state)
 {
@@ -382,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_by_hand),
 		cmocka_unit_test(test_differences_by_hand),
 		cmocka_unit_test(test_stack_bytes_by_hand),
+		cmocka_unit_test(test_stack_number_far_away),
 		cmocka_unit_test(test_unknown_types_and_fields),
 		cmocka_unit_test(test_malformed_payloads),
 		cmocka_unit_test(test_references_to_nothing),

@@ -352,14 +352,20 @@ static void test_stacks_without_what_is_kept(void **state)
 	assert_int_equal(rec.stack.count, 3);
 	assert_int_equal(rec.stack.kept, 0);
 	assert_int_equal(rec.stack.frames[2].offset, 10);
+	assert_int_equal(rec.stack.above, 0);
+	assert_int_equal(rec.stack.first, 1);
 	next_of_type(&c, RECORD_STACK, &rec);
 	assert_int_equal(rec.stack.count, 3);
 	assert_int_equal(rec.stack.kept, 1);
+	assert_int_equal(rec.stack.above, 1);
+	assert_int_equal(rec.stack.first, 4);
 	assert_int_equal(rec.stack.frames[0].offset, 31);
 	assert_int_equal(rec.stack.frames[1].offset, 21);
 	next_of_type(&c, RECORD_STACK, &rec);
 	assert_int_equal(rec.stack.count, 2);
 	assert_int_equal(rec.stack.kept, 2);
+	assert_int_equal(rec.stack.above, 2);
+	assert_int_equal(rec.stack.first, 0);
 	scratch_close(&c);
 }
 
