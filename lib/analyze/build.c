@@ -329,8 +329,7 @@ static int groups_order(struct build *b)
 		return 0;
 	CLEANUP_FREE uint64_t *keys = malloc((n + 1) * sizeof(*keys));
 	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
-	b->group_nodes = calloc(n + 1, sizeof(*b->group_nodes));
-	if (!keys || !order || !b->group_nodes)
+	if (!keys || !order)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct sample_group *g = &a->sample_groups.data[i];
@@ -340,19 +339,6 @@ static int groups_order(struct build *b)
 	if (sort_by_key(keys, order, n) < 0)
 		return -ENOMEM;
 	b->group_order = TAKE(order);
-	return 0;
-}
-
-static int group_node(struct build *b, uint32_t group, uint32_t *ret)
-{
-	const struct sample_group *g = &b->a->sample_groups.data[group];
-	if (!b->group_nodes[group]) {
-		uint32_t process = b->a->threads.data[g->thread].process;
-		if (paths_stack(b->paths, process, g->stack, ret) < 0)
-			return -ENOMEM;
-		b->group_nodes[group] = *ret + 1;
-	}
-	*ret = b->group_nodes[group] - 1;
 	return 0;
 }
 
@@ -366,7 +352,7 @@ static int build_sums(struct build *b, const uint64_t *sums)
 		uint32_t group = b->group_order[i], node;
 		if (!sums[group] || !filter_group(b->f, &a->sample_groups.data[group]))
 			continue;
-		if (group_node(b, group, &node) < 0)
+		if (paths_group(b->paths, group, &node) < 0)
 			return -ENOMEM;
 		build_add(b, node, sums[group]);
 	}
@@ -672,7 +658,6 @@ int analysis_profile(struct analysis *a, const struct analysis_profile_options *
 	free(b.idle_sums);
 	host_time_free(b.host);
 	free(b.group_order);
-	free(b.group_nodes);
 	filter_release(&f);
 	if (rc < 0 || (!opt->full && build_fold(&p) < 0))
 		return err_set(err, -ENOMEM, "cannot build the profile");

@@ -20,8 +20,8 @@ struct build {
 	bool has_syncs;
 	bool has_stalls; /* one metric for each stall reason is wanted */
 	/* Of (thread, stack) groups, made for the first metric that needs them: process by process,
-	 * so that the way of one stack is near that of the one before; and their nodes, + 1. */
-	uint32_t *group_order, *group_nodes;
+	 * so that the way of one stack is near that of the one before. */
+	uint32_t *group_order;
 	/* What the host did while devices were idle, by group; NULL: not summed up yet. */
 	uint64_t *idle_sums;
 	struct host_time *host;

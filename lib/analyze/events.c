@@ -113,8 +113,7 @@ static int tell_sample(struct telling *t, const struct sample *s)
 	};
 	if (!filter_group(t->f, g) || !filter_time(t->f, s->time_ns))
 		return 0;
-	uint32_t process = t->a->threads.data[g->thread].process;
-	int rc = paths_stack(t->paths, process, g->stack, &e.node);
+	int rc = paths_group(t->paths, s->group, &e.node);
 	rc = rc ? rc : thread_track(t, g->thread, &e.track);
 	return rc < 0 ? rc : tell_event(t, &e);
 }

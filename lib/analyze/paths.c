@@ -28,7 +28,8 @@ struct paths {
 	struct profile *p;
 	struct frames *frames;
 	VEC(struct stack_place) places; /* by node of the tree of stacks */
-	struct hash stacks;             /* (process, stack) -> node: processes share places */
+	VEC(uint32_t) process_nodes;    /* by process; 0: not known yet */
+	VEC(uint32_t) group_nodes;      /* by sample group; 0: not known yet */
 	VEC(uint32_t) steps;
 	struct hash sites;          /* site -> node */
 	struct strtab device_blobs; /* of struct device_place */
@@ -113,7 +114,8 @@ void paths_free(struct paths *t)
 	frames_free(t->frames);
 	vec_release(&t->places);
 	vec_release(&t->steps);
-	hash_release(&t->stacks);
+	vec_release(&t->process_nodes);
+	vec_release(&t->group_nodes);
 	hash_release(&t->sites);
 	strtab_release(&t->device_blobs);
 	vec_release(&t->device_nodes);
@@ -141,12 +143,19 @@ int paths_process(struct paths *t, uint32_t process, uint32_t *ret)
 {
 	const struct process *p = &t->a->processes.data[process];
 	uint32_t frame;
-	*ret = PROFILE_ROOT;
-	if (!process || (!*analysis_text(t->a, p->comm) && !p->pid && !p->rank))
-		return 0;
-	if (frames_process(t->frames, process, &frame) < 0)
+
+	while (t->process_nodes.len <= process) {
+		if (vec_push(&t->process_nodes, PROFILE_ROOT) < 0)
+			return -ENOMEM;
+	}
+	uint32_t *node = &t->process_nodes.data[process];
+	if (*node == PROFILE_ROOT && process &&
+	    (*analysis_text(t->a, p->comm) || p->pid || p->rank) &&
+	    (frames_process(t->frames, process, &frame) < 0 ||
+	     profile_child(t->p, PROFILE_ROOT, frame, node) < 0))
 		return -ENOMEM;
-	return profile_child(t->p, PROFILE_ROOT, frame, ret);
+	*ret = *node;
+	return 0;
 }
 
 static bool is_missing_frame(const struct analysis *a, uint32_t frame)
@@ -214,14 +223,24 @@ static int path_frames(struct paths *t, const struct stack *stack, uint32_t *nod
 
 int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
 {
-	const uint64_t *known = hash_get(&t->stacks, hash_pair(process, stack));
-	if (known) {
-		*ret = (uint32_t)*known;
-		return 0;
-	}
 	int rc = paths_process(t, process, ret);
-	rc = rc ? rc : path_frames(t, &t->a->stacks.data[stack], ret);
-	return rc < 0 ? rc : hash_set(&t->stacks, hash_pair(process, stack), *ret);
+	return rc ? rc : path_frames(t, &t->a->stacks.data[stack], ret);
+}
+
+int paths_group(struct paths *t, uint32_t group, uint32_t *ret)
+{
+	const struct sample_group *g = &t->a->sample_groups.data[group];
+
+	while (t->group_nodes.len <= group) {
+		if (vec_push(&t->group_nodes, PROFILE_ROOT) < 0)
+			return -ENOMEM;
+	}
+	uint32_t *node = &t->group_nodes.data[group];
+	if (*node == PROFILE_ROOT &&
+	    paths_stack(t, t->a->threads.data[g->thread].process, g->stack, node) < 0)
+		return -ENOMEM;
+	*ret = *node;
+	return 0;
 }
 
 int paths_site(struct paths *t, uint32_t site, uint32_t *ret)
