@@ -216,12 +216,10 @@ static void put_map(struct strbuf *out, const struct drawing *d)
 static int put_slices(struct strbuf *out, const struct heat *h)
 {
 	struct strbuf streams[3] = { 0 };
-	CLEANUP(packer_release) struct packer k;
+	CLEANUP(packer_release) struct packer k = { 0 };
 	uint32_t piece = 0, node = 0;
 	bool failed = false;
 
-	if (packer_init(&k, out) < 0)
-		return -ENOMEM;
 	vec_for_each(&h->slices, s) {
 		pack_number(&streams[0], s->piece - piece);
 		pack_number(&streams[1], s->piece == piece ? s->node - node : s->node);
@@ -240,9 +238,9 @@ static int put_slices(struct strbuf *out, const struct heat *h)
 		failed |= streams[i].failed;
 		strbuf_release(&streams[i]);
 	}
-	packer_end(&k);
+	int rc = packer_end(&k, out);
 	strbuf_puts(out, "</script>\n");
-	return failed ? -ENOMEM : 0;
+	return failed ? -ENOMEM : rc;
 }
 
 static int write_page(FILE *out, const struct drawing *d, const char *above, struct err *err)

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -37,9 +38,9 @@ struct payload {
 	struct strbuf header;
 	uint32_t nodes;
 	const struct profile_node *tree;
+	uint64_t *counts;                 /* a bit for each node: whether it has a value */
 	int metrics[PROFILE_METRICS_MAX]; /* those with values, by the profile's number */
-	const uint64_t *selves[PROFILE_METRICS_MAX],
-		*totals[PROFILE_METRICS_MAX]; /* their values */
+	const uint64_t *selves[PROFILE_METRICS_MAX];
 	int metric_count;
 };
 
@@ -50,6 +51,7 @@ static void payload_release(struct payload *b)
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		strbuf_release(&b->columns[i]);
 	strbuf_release(&b->header);
+	free(b->counts);
 }
 DEFINE_CLEANUP_EMBEDDED(payload_release, struct payload)
 
@@ -85,6 +87,22 @@ static int frames_put(struct payload *b)
 	return 0;
 }
 
+/* Looked at for each node and its sibling, in the order of the picture: bits stay in the cache. */
+static int counts_make(struct payload *b)
+{
+	size_t nodes = profile_node_count(b->profile);
+
+	b->counts = calloc(nodes / 64 + 1, sizeof(*b->counts));
+	if (!b->counts)
+		return -ENOMEM;
+	for (int i = 0; i < b->metric_count; i++) {
+		const uint64_t *totals = profile_totals(b->profile, b->metrics[i]);
+		for (size_t node = 0; node < nodes; node++)
+			b->counts[node / 64] |= (uint64_t)(totals[node] != 0) << node % 64;
+	}
+	return 0;
+}
+
 static void metrics_choose(struct payload *b)
 {
 	b->tree = profile_nodes(b->profile);
@@ -93,18 +111,13 @@ static void metrics_choose(struct payload *b)
 			continue;
 		b->metrics[b->metric_count] = m;
 		b->selves[b->metric_count] = profile_selves(b->profile, m);
-		b->totals[b->metric_count] = profile_totals(b->profile, m);
 		b->metric_count++;
 	}
 }
 
 static bool node_counts(const struct payload *b, uint32_t node)
 {
-	for (int i = 0; i < b->metric_count; i++) {
-		if (b->totals[i][node])
-			return true;
-	}
-	return false;
+	return b->counts[node / 64] >> node % 64 & 1;
 }
 
 /* From @node on, the first of the siblings that has a value. */
@@ -212,9 +225,7 @@ static void header_put(struct payload *b)
 
 static int payload_pack(struct payload *b, struct strbuf *ret)
 {
-	CLEANUP(packer_release) struct packer k;
-	if (packer_init(&k, ret) < 0)
-		return -ENOMEM;
+	CLEANUP(packer_release) struct packer k = { 0 };
 	if (b->header.len > UINT32_MAX)
 		return -ENOMEM;
 	uint32_t size = (uint32_t)b->header.len;
@@ -227,8 +238,7 @@ static int payload_pack(struct payload *b, struct strbuf *ret)
 		packer_add(&k, b->columns[i].data, b->columns[i].len);
 		strbuf_release(&b->columns[i]);
 	}
-	packer_end(&k);
-	return strbuf_finish(ret);
+	return packer_end(&k, ret);
 }
 
 int payload_make(const struct profile *p, const struct payload_options *opt, struct strbuf *ret)
@@ -238,6 +248,8 @@ int payload_make(const struct profile *p, const struct payload_options *opt, str
 	if (table_make(p, &b.table) < 0 || frames_put(&b) < 0)
 		return -ENOMEM;
 	metrics_choose(&b);
+	if (counts_make(&b) < 0)
+		return -ENOMEM;
 	nodes_put(&b);
 	header_put(&b);
 	for (int i = 0; i < COLUMN_COUNT; i++) {

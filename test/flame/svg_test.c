@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/strbuf.h"
 #include "flame/payload.h"
+#include "flame/unbase64.h"
 
 #include "lines.h"
 
@@ -112,25 +113,6 @@ static void full_disk(void **state)
 	struct err err;
 	setvbuf(out, NULL, _IONBF, 0);
 	assert_int_equal(flame_write(out, p, &(struct flame_options){ 0 }, &err), -ENOSPC);
-}
-
-/* The inverse of lib/flame/base64.c, for what it made. */
-static size_t unbase64(const char *text, uint8_t *out)
-{
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t n = 0;
-	uint32_t bits = 0;
-	int have = 0;
-	for (; *text && *text != '='; text++) {
-		bits = bits << 6 | (uint32_t)(strchr(letters, *text) - letters);
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			out[n++] = (uint8_t)(bits >> have);
-		}
-	}
-	return n;
 }
 
 /* The streams of a tree that fits into one's head, number by number. */
