@@ -190,6 +190,31 @@ class Flamegraph(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (status, ''))
             self.assertIn(text, done.stderr)
 
+    def test_diff_of_folded_lines(self):
+        """Half as many samples now: what was there before is scaled by that, so that a was 50, b 30, gone 20."""
+        now, before, capture = (os.path.join(self.folder, name) for name in ('now.folded', 'before.folded', 'c.data'))
+        with open(now, 'w', encoding='utf-8') as file:
+            file.write('main;a 70\nmain;b 20\nmain;new 10\n')
+        with open(before, 'w', encoding='utf-8') as file:
+            file.write('main;a 100\nmain;b 60\nmain;gone 40\n')
+        self.assertEqual(run('import', '-q', '-o', capture, before).returncode, 0)
+        for base in before, capture:
+            for form in 'svg', 'html':
+                done = run('flamegraph', '--format', form, '--diff', base, now)
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                svg = done.stdout[done.stdout.index('<svg'):done.stdout.index('</svg>') + 6]
+                root = xml.etree.ElementTree.fromstring(svg)
+                titles = [title.text for title in root.iter(SVG + 'title')]
+                for title in ('main (100 samples, 100 %; was 100 samples, the same)',
+                              'a (70 samples, 70.0 %; was 50 samples, +40 %)',
+                              'b (20 samples, 20.0 %; was 30 samples, -33 %)',
+                              'new (10 samples, 10.0 %; was 0 samples, new)',
+                              'gone (0 samples, 0.0 %; was 20 samples, gone)'):
+                    self.assertIn(title, titles)
+                texts = [text.text for text in root.iter(SVG + 'text')]
+                self.assertIn("100 samples: what changed; "
+                              f"-50.0 % in all since '{base}', drawn as if it were the same", texts)
+
     def test_not_to_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
