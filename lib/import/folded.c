@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* What is read at once stays in a core's second-level cache while its lines are taken apart. */
-#define READ_BYTES (512u << 10)
+#define READ_BYTES (256u << 10)
 /* A line that is longer is not a stack: megabytes are what the name of one C++ template can have. */
 #define FOLDED_LINE_MAX (64u << 20)
 
@@ -26,7 +26,7 @@ struct buffer {
 
 /* Texts that were seen lately, by a few of their bytes: one look at a text instead of the four or five
  * in different places that the table of all texts takes. */
-#define MEMOS (1u << 15)
+#define MEMOS (1u << 17)
 
 struct memo {
 	struct span text;  /* in the table of texts */
@@ -177,6 +177,7 @@ static int line_path(struct folded *f, struct span stack, uint32_t *ret)
 	const char *p = start + prefixes_find(&f->prefixes, stack, &at);
 	bool is_shared = true;
 
+	frames_expect(&f->session->frames, at.path);
 	while (p < end) {
 		const char *stop = memchr(p, ';', (size_t)(end - p));
 		struct prefix before = at;

@@ -21,7 +21,13 @@ void prefixes_release(struct prefixes *p)
 	for (size_t i = 0; p->slots && i < SLOTS; i++)
 		free(p->slots[i].text);
 	free(p->slots);
-	p->slots = NULL;
+	free(p->tags);
+	*p = (struct prefixes){ 0 };
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
 }
 
 /* Of a few places: the bytes are compared anyway. */
@@ -48,8 +54,8 @@ size_t prefixes_find(const struct prefixes *p, struct span stack, struct prefix 
 			return 0;
 		uint64_t hash = prefix_hash(stack.data, size);
 		struct prefix_slot *slot = &p->slots[hash % SLOTS];
-		if (slot->hash != hash || slot->size != size ||
-		    memcmp(slot->text, stack.data, size) != 0)
+		if (p->tags[hash % SLOTS] != tag_of(hash) || slot->hash != hash ||
+		    slot->size != size || memcmp(slot->text, stack.data, size) != 0)
 			continue;
 		slot->uses += slot->uses < UINT32_MAX;
 		*ret = slot->prefix;
@@ -62,9 +68,11 @@ int prefixes_keep(struct prefixes *p, struct span text, const struct prefix *pre
 {
 	if (text.size < SIZE_MIN || text.size > SIZE_LIMIT)
 		return 0;
-	if (!p->slots)
+	if (!p->slots) {
 		p->slots = calloc(SLOTS, sizeof(*p->slots));
-	if (!p->slots)
+		p->tags = calloc(SLOTS, sizeof(*p->tags));
+	}
+	if (!p->slots || !p->tags)
 		return -ENOMEM;
 	uint64_t hash = prefix_hash(text.data, text.size);
 	struct prefix_slot *slot = &p->slots[hash % SLOTS];
@@ -78,6 +86,7 @@ int prefixes_keep(struct prefixes *p, struct span text, const struct prefix *pre
 		return -ENOMEM;
 	memcpy(copy, text.data, text.size);
 	free(slot->text);
+	p->tags[hash % SLOTS] = tag_of(hash);
 	*slot = (struct prefix_slot){ hash, copy, (uint32_t)text.size, 0, *prefix };
 	return 0;
 }

@@ -28,6 +28,7 @@ struct prefix_slot {
 /* All-zero is an empty one. */
 struct prefixes {
 	struct prefix_slot *slots;
+	uint32_t *tags; /* of each slot some bits of the hash: most beginnings are not there */
 };
 
 void prefixes_release(struct prefixes *p);
