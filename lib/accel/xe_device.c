@@ -96,11 +96,14 @@ static int call(const struct xe_kernel *k, int fd, unsigned long request, void *
 
 /* ---- what a device is ---- */
 
-static bool is_xe(const struct xe_kernel *k, int fd)
+#define DRIVER_NAME_BYTES 16
+
+static void read_driver(const struct xe_kernel *k, int fd, char ret[DRIVER_NAME_BYTES])
 {
-	char name[16] = "";
-	struct drm_version_arg v = { .name_size = sizeof(name) - 1, .name = (uintptr_t)name };
-	return call(k, fd, DRM_VERSION_, &v) == 0 && !strcmp(name, "xe");
+	struct drm_version_arg v = { .name_size = DRIVER_NAME_BYTES - 1, .name = (uintptr_t)ret };
+	memset(ret, 0, DRIVER_NAME_BYTES);
+	if (call(k, fd, DRM_VERSION_, &v) < 0)
+		ret[0] = '\0';
 }
 
 /* Some kB at most. */
@@ -191,12 +194,22 @@ static void read_place(const struct xe_kernel *k, int fd, struct xe_device *d)
 static int read_device(const struct xe_kernel *k, const char *path, struct xe_device *d,
 		       struct err *why)
 {
+	char driver[DRIVER_NAME_BYTES];
 	CLEANUP_CLOSE int fd = k->open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(why, -errno, "cannot open '%s'", path);
 	*d = (struct xe_device){ .gt_count = 0 };
 	snprintf(d->path, sizeof(d->path), "%s", path);
-	if (!is_xe(k, fd))
+	read_driver(k, fd, driver);
+	/* Its out-of-tree versions have an interface of their own, which needs their kernels. */
+	if (!strcmp(driver, "i915"))
+		return err_set(
+			why, -EINVAL,
+			"'%s' is run by the i915 driver, which cannot sample EU stalls: from "
+			"Xe2 on, and for Ponte Vecchio, the xe driver can (boot with "
+			"'i915.force_probe=!ID xe.force_probe=ID', ID of 'lspci -nn')",
+			path);
+	if (strcmp(driver, "xe") != 0)
 		return 1;
 	int rc = read_gts(k, fd, d);
 	if (rc < 0)
@@ -332,9 +345,10 @@ static int explain(const struct xe_kernel *k, const struct xe_device *d, int rc,
 			       is_paranoid(k) ? ", as dev.xe.observation_paranoid is 1" : "");
 	case -EBUSY:
 		find_user(k, user, sizeof(user));
-		return err_set(err, rc,
-			       "EU stalls of '%s' are sampled already%s: one can at a time",
-			       d->path, user);
+		return err_set(
+			err, rc,
+			"EU stalls of '%s' are sampled already%s: only one can at a time, so end that first",
+			d->path, user);
 	case -ENODEV:
 		return err_set(err, rc, "'%s' cannot sample EU stalls, or is gone", d->path);
 	default:

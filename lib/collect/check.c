@@ -334,6 +334,7 @@ static const struct {
 	{ "ptrace", check_ptrace, false, false },
 	{ "lockdown", check_lockdown, true, false },
 	{ "container", check_container, false, false },
+	{ "Intel GPU", check_intel, false, false },
 };
 
 static void check_process(uint32_t pid, check_fn fn, void *data)

@@ -50,3 +50,5 @@ int check_all(uint32_t pid, check_fn fn, void *data, enum check_verdict *ret, st
 
 /* check_runtime.c: each runtime that process @pid has mapped, or the machine has installed. */
 void check_runtimes(uint32_t pid, check_fn fn, void *data);
+/* check_gpu.c: can EU stalls of Intel GPUs be sampled? */
+void check_intel(struct check *c);

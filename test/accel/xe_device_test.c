@@ -284,6 +284,8 @@ static void test_none(void **state)
 {
 	(void)state;
 	kernel.driver = "i915";
+	assert_none("is run by the i915 driver");
+	kernel.driver = "amdgpu";
 	assert_none("no Intel GPU with the xe driver");
 	kernel.driver = "xe";
 	kernel.query_error = EINVAL;

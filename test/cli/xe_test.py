@@ -2,6 +2,7 @@
 """Stalls of Intel GPUs as 'record' takes them, with the kernel's driver played by test/fake/xe_driver.c: the program is
 the one that ships, and what it is told, it keeps."""
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -147,6 +148,30 @@ class Xe(Driver):
             said = recorder.communicate(timeout=200)[1]
             self.assertEqual(recorder.returncode, 1)
             self.assertIn(why, said)
+
+    def check(self, **environment):
+        """What 'check' says of Intel's GPUs: state, what is there, and how to mend it."""
+        done = run('check', '--json', env={**self.environment, **environment})
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        found, = (c for c in json.loads(done.stdout)['checks'] if c['name'] == 'Intel GPU')
+        return found['state'], found['found'], found.get('mend')
+
+    def test_check(self):
+        state, found, _ = self.check()
+        self.assertEqual(state, 'yes')
+        self.assertIn('/dev/dri/renderD128: stalls each 251 to 1757 cycles', found)
+        with open(self.path('refuse'), 'w', encoding='ascii') as file:
+            file.write('13')
+        state, found, mend = self.check()
+        self.assertEqual(state, 'no')
+        self.assertIn('not allowed', found)
+        self.assertIn('dev.xe.observation_paranoid=0', mend)
+        for version, why in ('12.70', 'not known here: 12.70'), ('i915', 'run by the i915 driver'):
+            state, found, mend = self.check(XE_VERSION=version)
+            self.assertEqual(state, 'no')
+            self.assertIn(why, found + ': ' + (mend or ''))
+        state, found, _ = self.check(XE_DRIVER='')
+        self.assertEqual((state, found), ('none', 'none that the xe driver runs'))
 
     def test_switch_output(self):
         """The stream goes from one file to the next."""

@@ -9,7 +9,7 @@
  *	tile1	if it is there, the GPU has a second tile, with this FIFO
  *	period	where the period that was asked for is written, when sampling begins
  *
- * $XE_VERSION is the graphics version, "20.1" without it.
+ * $XE_VERSION is the graphics version, "20.1" without it; "i915": it is that driver's.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +48,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *folder(void)
 {
-	return getenv("XE_DRIVER");
+	const char *value = getenv("XE_DRIVER");
+	return value && *value ? value : NULL;
 }
 
 static int path_of(char *path, size_t size, const char *name)
@@ -136,8 +137,12 @@ static size_t tile_count(void)
 /* name_len at 16, name at 24 */
 static int answer_version(unsigned char *arg)
 {
-	memcpy(pointer(get(arg + 24, 8)), "xe", get(arg + 16, 8) < 2 ? get(arg + 16, 8) : 2);
-	put(arg + 16, 2, 8);
+	const char *name = getenv("XE_VERSION");
+	if (!name || strcmp(name, "i915") != 0)
+		name = "xe";
+	size_t room = get(arg + 16, 8), size = strlen(name);
+	memcpy(pointer(get(arg + 24, 8)), name, room < size ? room : size);
+	put(arg + 16, size, 8);
 	return 0;
 }
 
