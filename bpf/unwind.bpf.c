@@ -444,8 +444,9 @@ static long memo_step(u32 i, struct memo_check *c)
  * is in the stack, at byte @at of the slot's words. Not static: verified once, and not once more with all
  * that follows.
  */
-__noinline int memo_find(struct slot *slot, __u32 at)
+__noinline int memo_find(__u32 number, __u32 at)
 {
+	struct slot *slot = bpf_map_lookup_elem(&slots, &number);
 	const struct unwind_memo *memo;
 	const struct unwind_state *state;
 	struct event_stack *stack;
@@ -702,7 +703,8 @@ static long send_part(u32 part, struct copy_context *c)
 	return state->holes > EVENT_COPY_HOLE || state->sent >= state->parts;
 }
 
-static __always_inline void send_copy(struct slot *slot, struct event_stack *stack)
+/* Not inlined, for the sake of its caller's stack. */
+static __noinline void send_copy(struct slot *slot, struct event_stack *stack)
 {
 	u64 first = slot->walk.regs[UNWIND_REG_SP], sp = slot->walk.state.sp;
 	struct copy_context c = { .state = &slot->walk.copying, .slot = slot_claim() };
@@ -792,10 +794,9 @@ __noinline int unwind_user(__u32 number, __u32 at)
 		slot->walk.known_for = is_settled ? head->base * MIX_MAPPINGS : 0;
 		memo_begin(&slot->walk, left && is_settled);
 		memo_key(&slot->walk.key, &slot->walk.state);
-		if (slot->walk.has_memo && memo_find(slot, at))
+		if (slot->walk.has_memo && memo_find(slot->number, at))
 			return 0;
 		slot->walk.start_sp = slot->walk.state.sp;
-		c.stack->user_count = left;
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
 		memo_keep(&slot->walk, c.stack, &slot->walk.key);
 	} else {
