@@ -198,7 +198,7 @@ static void check_mappings(struct check *c)
 	CLEANUP(sideband_close) struct sideband sideband = { 0 };
 	struct err err;
 
-	if (sideband_open(&sideband, &(struct perf_scope){ 0 }, &err) == 0) {
+	if (sideband_open(&sideband, &(struct perf_scope){ 0 }, SIDEBAND_RING_BYTES, &err) == 0) {
 		FOUND(c, "told by the kernel as they happen");
 		return;
 	}

@@ -79,7 +79,7 @@ static int open_bpf(struct session *s, struct err *err)
 	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
 	    (rc = python_open(&s->python, &s->programs, s->writer, err)) < 0 ||
 	    (rc = launch_open(s, err)) < 0 || (rc = intake_open_ring(s, err)) < 0 ||
-	    (rc = sideband_open(&s->sideband, &everyone, err)) < 0 ||
+	    (rc = sideband_open(&s->sideband, &everyone, SIDEBAND_RING_BYTES, err)) < 0 ||
 	    (rc = open_unwinder(s, err)) < 0)
 		return rc;
 	s->samples.python = s->python;
@@ -166,7 +166,7 @@ int engine_watch(struct session *s, struct err *err)
 		scope.tids = s->threads.tids.data;
 		scope.tid_count = s->threads.tids.len;
 	}
-	rc = sideband_open(&s->sideband, &scope, err);
+	rc = sideband_open(&s->sideband, &scope, SIDEBAND_RING_BESIDE, err);
 	if (rc < 0)
 		return rc;
 	sampler.with_rings = true;

@@ -63,36 +63,34 @@ static int open_one(const struct perf_event_attr *attr, int pid, uint32_t cpu, b
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int ring_map(int fd, const struct perf_ring_size *size, struct perf_ring *ret)
+static int ring_map(int fd, size_t bytes, struct perf_ring *ret)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = size->bytes;
-	void *pages;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *pages = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	while ((pages = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) ==
-		       MAP_FAILED &&
-	       errno == EPERM && bytes / 2 >= size->least)
-		bytes /= 2;
 	if (pages == MAP_FAILED)
 		return -errno;
 	*ret = (struct perf_ring){ .fd = fd, .pages = pages, .size = bytes };
 	return 0;
 }
 
-/* The event's records go to this CPU's ring, which is made if it is the first. */
-static int ring_use(struct perf_events *e, int fd, const struct perf_ring_size *size,
-		    struct perf_ring *ring, struct err *err)
+/* The event's records go to this CPU's ring, which is made if it is the first. -ENOBUFS: such a large
+ * one is not allowed. */
+static int ring_use(struct perf_events *e, int fd, size_t bytes, struct perf_ring *ring,
+		    struct err *err)
 {
 	if (ring->pages) {
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 			return err_set(err, -errno, "cannot share a perf ring");
 		return 0;
 	}
-	int rc = ring_map(fd, size, ring);
+	int rc = ring_map(fd, bytes, ring);
 	if (rc < 0)
-		return err_set(err, rc,
-			       "cannot map a perf ring of %zu KiB per CPU: raise "
-			       "/proc/sys/kernel/perf_event_mlock_kb or run as root",
-			       size->least >> 10);
+		return err_set(err, rc == -EPERM ? -ENOBUFS : rc,
+			       "cannot map a perf ring of %zu KiB for each CPU: raise "
+			       "/proc/sys/kernel/perf_event_mlock_kb or the limit on locked memory "
+			       "(ulimit -l), or run as root",
+			       bytes >> 10);
 	if (vec_push(&e->rings, *ring) < 0) {
 		munmap(ring->pages, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
 		return err_set(err, -ENOMEM, "no memory for perf rings");
@@ -103,8 +101,8 @@ static int ring_use(struct perf_events *e, int fd, const struct perf_ring_size *
 struct opening {
 	const struct perf_event_attr *attr;
 	const struct perf_scope *scope;
-	const struct perf_ring_size *size;
 	const char *what;
+	size_t ring_bytes; /* 0: no rings */
 };
 
 static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu, struct err *err)
@@ -127,23 +125,21 @@ static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu
 			close(fd);
 			return err_set(err, -ENOMEM, "no memory for perf events");
 		}
-		int rc = o->size ? ring_use(e, fd, o->size, &ring, err) : 0;
+		int rc = o->ring_bytes ? ring_use(e, fd, o->ring_bytes, &ring, err) : 0;
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-int perf_events_open(struct perf_events *ret, const struct perf_event_attr *attr,
-		     const struct perf_scope *scope, const struct perf_ring_size *size,
-		     const char *what, struct err *err)
+static int open_all(struct perf_events *ret, const struct opening *o, struct err *err)
 {
 	CLEANUP(perf_events_close) struct perf_events e = { 0 };
-	const struct opening o = { attr, scope, size, what };
+	const struct perf_scope *scope = o->scope;
 	size_t count = scope->cpu_count ? scope->cpu_count : perf_cpu_count();
 
 	for (uint32_t i = 0; i < count; i++) {
-		int rc = open_cpu(&e, &o, scope->cpu_count ? scope->cpus[i] : i, err);
+		int rc = open_cpu(&e, o, scope->cpu_count ? scope->cpus[i] : i, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -152,6 +148,19 @@ int perf_events_open(struct perf_events *ret, const struct perf_event_attr *attr
 	*ret = e;
 	memset(&e, 0, sizeof(e));
 	return 0;
+}
+
+int perf_events_open(struct perf_events *ret, const struct perf_event_attr *attr,
+		     const struct perf_scope *scope, const struct perf_ring_size *size,
+		     const char *what, struct err *err)
+{
+	struct opening o = { attr, scope, what, size ? size->bytes : 0 };
+	int rc;
+
+	/* All of one size: with many CPUs, the first ones would take what the last ones need. */
+	while ((rc = open_all(ret, &o, err)) == -ENOBUFS && o.ring_bytes / 2 >= size->least)
+		o.ring_bytes /= 2;
+	return rc;
 }
 
 void perf_events_close(struct perf_events *e)

@@ -47,8 +47,8 @@ struct perf_events {
 };
 
 /*
- * Open @attr in @scope; a thread that is gone is left out. With @ring_bytes, a power of two of
- * pages, each CPU gets a ring of that size or, where that is not allowed, smaller down to @ring_least.
+ * Open @attr in @scope; a thread that is gone is left out. With a @size, a power of two of pages, each
+ * CPU gets a ring of so many bytes or, where that is not allowed, all a smaller one, down to @least.
  */
 struct perf_ring_size {
 	size_t bytes, least;

@@ -5,9 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Per CPU. A mapping with a long path is about 200 bytes: room for 2,500 of them between two looks,
- * and within what perf_event_mlock_kb allows without privileges. */
-#define RING_BYTES (512u << 10)
 #define RING_LEAST (32u << 10)
 
 /* What sample_id_all puts behind each record for PERF_SAMPLE_TID, TIME and CPU: pid and tid, time,
@@ -105,9 +102,10 @@ int side_event_parse(struct span record, struct side_event *ret, struct err *err
 	return 1;
 }
 
-int sideband_open(struct sideband *ret, const struct perf_scope *scope, struct err *err)
+int sideband_open(struct sideband *ret, const struct perf_scope *scope, size_t ring_bytes,
+		  struct err *err)
 {
-	const struct perf_ring_size size = { RING_BYTES, RING_LEAST };
+	const struct perf_ring_size size = { ring_bytes, RING_LEAST };
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),

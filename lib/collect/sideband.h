@@ -44,8 +44,15 @@ struct sideband {
 
 typedef int (*side_fn)(void *data, const struct side_event *event);
 
+/* Bytes of a CPU's ring. A mapping with a long path is about 200 bytes: room for 2,500 of them between
+ * two looks, and all that perf_event_mlock_kb allows a CPU without privileges. */
+#define SIDEBAND_RING_BYTES (512u << 10)
+/* Where samples have rings too, of at least 256 KiB. */
+#define SIDEBAND_RING_BESIDE (128u << 10)
+
 /* Of all in @scope, and what its threads start. Starts at once. */
-int sideband_open(struct sideband *ret, const struct perf_scope *scope, struct err *err);
+int sideband_open(struct sideband *ret, const struct perf_scope *scope, size_t ring_bytes,
+		  struct err *err);
 void sideband_close(struct sideband *s);
 DEFINE_CLEANUP_EMBEDDED(sideband_close, struct sideband)
 

@@ -68,6 +68,13 @@ class Engine(unittest.TestCase):
         self.check_whole()
         self.assertIn('By perf events', done.stderr)
 
+    def test_little_memory(self):
+        """No more locked memory than every kernel before 5.16 allows."""
+        done = self.as_nobody('prlimit', '--memlock=65536', PROGRAM, 'record', '-o', self.data, '-F',
+                              '999', '--', STACKS, 'leaf', '1', '1')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_whole()
+
     def test_python(self):
         script = os.path.join(SOURCE_DIR, 'test/workload/python_stacks.py')
         shutil.copy(script, self.folder)

@@ -176,7 +176,7 @@ static void test_kernel(void **state)
 		print_message("not root: the kernel does not tell us\n");
 		skip();
 	}
-	if (sideband_open(&side, &(struct perf_scope){ 0 }, &err) < 0)
+	if (sideband_open(&side, &(struct perf_scope){ 0 }, SIDEBAND_RING_BYTES, &err) < 0)
 		fail_msg("%s", err.text);
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &st), 0);
