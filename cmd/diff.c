@@ -123,11 +123,13 @@ static int side_load(struct diff_side *s, const char *path, const struct analysi
 	rc = rc ? rc : analysis_step_list(s->a, filter, &steps, &s->step_count, err);
 	if (rc < 0)
 		return rc;
-	/* Without those of a warm-up, which is at the beginning. */
-	uint64_t first = 0, last = 0;
-	for (size_t i = s->step_count; i-- > 0 && !steps[i].is_warmup;) {
+	/* Without those of a warm-up, which is at the beginning; of each of several runs. */
+	uint64_t first = UINT64_MAX, last = 0;
+	for (size_t i = 0; i < s->step_count; i++) {
+		if (steps[i].is_warmup)
+			continue;
 		last = last > steps[i].number ? last : steps[i].number;
-		first = steps[i].number;
+		first = first < steps[i].number ? first : steps[i].number;
 	}
 	s->has_marks = s->step_count && *steps[0].name;
 	snprintf(s->steady_steps, sizeof(s->steady_steps), "%" PRIu64 "-%" PRIu64, first, last);
@@ -142,6 +144,8 @@ static int side_open(struct diff_side *s, struct err *err)
 	rc = rc ? rc : analysis_work(s->a, filter, &s->work, err);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < s->work.step_count; i++)
+		s->has_runs |= s->work.steps[i].run != 0;
 	if (!s->work.item_count)
 		return err_set(err, -EINVAL, "'%s' has no device time to compare", s->in->path);
 	const char *metric = analysis_default_metric(s->a);
@@ -182,8 +186,9 @@ static int diff_open(struct diff_options *opt, struct err *err)
 	d->is_per_step = !opt->is_absolute && b->steps && n->steps;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		struct diff_side *s = &d->sides[side];
-		s->divisor = s->s.device_count ? s->s.device_count : 1;
-		s->divisor *= d->is_per_step ? s->s.steps : 1;
+		s->divisor = d->is_per_step      ? s->s.device_steps
+			     : s->s.device_count ? s->s.device_count
+						 : 1;
 	}
 	return match_work(&d->sides[0].work, &d->sides[1].work, &d->match) < 0
 		       ? err_set(err, -ENOMEM, "cannot compare")

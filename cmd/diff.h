@@ -15,6 +15,7 @@ struct diff_side {
 	struct work work;
 	size_t step_count; /* in the part of the capture that is meant */
 	bool has_marks;    /* for them */
+	bool has_runs;     /* it is several recordings of the same, merged */
 	char steady_steps[48];
 	struct analysis_filter filter; /* of this side */
 	struct profile *p;             /* wall, or device-time where there is no timeline */
@@ -64,21 +65,38 @@ int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err);
 /* Fewer steps tell nothing about their spread. */
 #define DIFF_STEPS_MIN 5
 
+struct diff_values {
+	uint64_t *steps;
+	size_t step_count;
+	/* By run, of captures that were merged; else there is one. What the same work took at its
+	 * fastest, per step. */
+	double *means, *fastest;
+	size_t run_count;
+};
+
 struct diff_change {
 	double base, now;              /* means of the steps, ns */
 	double percent, error_percent; /* of base; error: standard, of the difference */
 	size_t counts[MATCH_SIDES];    /* of steps */
 	bool is_known;                 /* enough steps on both sides */
-	bool is_certain;               /* beyond the spread of the steps */
+	bool is_certain;               /* beyond the spread of the steps, or of the runs */
+	bool has_runs;                 /* of which there are several */
+	bool is_fastest; /* the percents are those of the fastest, as the means tell nothing */
 };
 
-/* Of values by step of each side, which are sorted then; @counts of them. */
-struct diff_change diff_change(uint64_t *const values[MATCH_SIDES],
-			       const size_t counts[MATCH_SIDES]);
-/* The same for the items of a row of `match`. 0 or -ENOMEM. */
+struct diff_change diff_change(const struct diff_values values[MATCH_SIDES]);
+
+/* ---- diff_values.c ---- */
+
+/* 0 or -ENOMEM: the items of a row of `match`, those that are meant, the step and what of it is idle. */
+typedef bool (*diff_meant_fn)(const struct diff *d, int side, size_t item, const void *data);
 int diff_row_change(const struct diff *d, uint32_t row, struct diff_change *ret);
-/* The step's own time. */
+int diff_items_change(const struct diff *d, diff_meant_fn meant, const void *data,
+		      struct diff_change *ret);
 int diff_step_change(const struct diff *d, struct diff_change *ret);
+int diff_idle_change(const struct diff *d, struct diff_change *ret);
+
+/* ---- diff_gate.c ---- */
 
 /* "kernel gemm* > +5%", "step > +3%", "idle > +10%", "module encoder* > +5%". */
 struct diff_gate {

@@ -157,6 +157,7 @@ enum {
 	MATCHED,
 	SPREAD,
 	ERROR,
+	TESTED,
 };
 
 #define CHANGE_COLUMNS(title)                                                                    \
@@ -174,6 +175,7 @@ static const struct sheet_column row_columns[] = {
 	[MATCHED] = { "matched", "matched by", SHEET_TEXT, 0 },
 	[SPREAD] = { "spread", "steps", SHEET_TEXT, 0 },
 	[ERROR] = { "error_percent", NULL, SHEET_DECIMAL, 0 },
+	[TESTED] = { "tested_percent", NULL, SHEET_DECIMAL, 0 },
 };
 
 static void add_change(struct sheet *t, const char *name, uint64_t base, uint64_t now)
@@ -439,13 +441,18 @@ static bool is_noise(const struct diff *d, const struct match_row *r)
 int diff_rows(struct sheet *t, const struct diff *d, struct err *err)
 {
 	size_t shown = 0, steady = 0, left = 0;
+	bool has_runs = d->sides[0].has_runs || d->sides[1].has_runs;
 	char text[96];
 
 	sheet_init(t, "changes", row_columns, ARRAY_SIZE(row_columns));
 	for (size_t i = 0; i < d->match.row_count; i++) {
 		const struct match_row *r = &d->match.rows[i];
-		struct diff_change c;
-		if (is_noise(d, r)) {
+		struct diff_change c = { .base = 0 };
+		bool is_steady = is_noise(d, r);
+		/* Of several runs, the means may hide what their fastest show. */
+		if ((!is_steady || has_runs) && diff_row_change(d, (uint32_t)i, &c) < 0)
+			return err_set(err, -ENOMEM, "cannot compare");
+		if (is_steady && !(has_runs && c.is_certain && fabs(c.percent) >= d->noise)) {
 			steady++;
 			continue;
 		}
@@ -453,14 +460,18 @@ int diff_rows(struct sheet *t, const struct diff *d, struct err *err)
 			left++;
 			continue;
 		}
-		if (diff_row_change(d, (uint32_t)i, &c) < 0)
-			return err_set(err, -ENOMEM, "cannot compare");
 		add_change(t, r->name, r->ns[0] / d->sides[0].divisor,
 			   r->ns[1] / d->sides[1].divisor);
 		sheet_text(t, MATCHED, match_level_name(r->level));
 		sheet_text(t, SPREAD, spread_word(&c));
-		if (c.is_known)
+		if (c.is_known) {
 			sheet_decimal(t, ERROR, c.error_percent);
+			sheet_decimal(t, TESTED, c.percent);
+		}
+		if (c.is_certain && c.is_fastest) {
+			snprintf(text, sizeof(text), "at its fastest %+.1f %%", c.percent);
+			sheet_note(t, text);
+		}
 		if (strcmp(r->kernel[0], r->kernel[1]) != 0 && *r->kernel[0] && *r->kernel[1]) {
 			CLEANUP_FREE char *note = NULL;
 			if (asprintf(&note, "%s -> %s", r->kernel[0], r->kernel[1]) < 0)

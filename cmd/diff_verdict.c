@@ -122,6 +122,14 @@ static void add_name(struct strbuf *out, const char *name)
 	strbuf_puts(out, name[size] ? ".." : "");
 }
 
+/* Without others' work, "at its fastest", where only that is certain. */
+static void add_tested(struct strbuf *out, const struct diff_change *c)
+{
+	strbuf_printf(out, "%s %+.1f %%, %s the spread",
+		      c->is_fastest ? "at its fastest" : "step by step", c->percent,
+		      c->is_certain ? "beyond" : "within");
+}
+
 static int add_cause(struct strbuf *out, const struct diff *d, const struct cause *c, bool is_known)
 {
 	struct diff_change change;
@@ -144,8 +152,8 @@ static int add_cause(struct strbuf *out, const struct diff *d, const struct caus
 		return 0;
 	if (diff_row_change(d, c->row, &change) < 0)
 		return -ENOMEM;
-	strbuf_printf(out, ", step by step %+.1f %%, %s", change.percent,
-		      change.is_certain ? "beyond the spread" : "within the spread");
+	strbuf_puts(out, ", ");
+	add_tested(out, &change);
 	return 0;
 }
 
@@ -168,6 +176,24 @@ static int add_causes(struct strbuf *out, const struct diff *d, bool is_known)
 	return rc;
 }
 
+static void add_step_change(struct strbuf *out, const struct diff_change *c)
+{
+	const char *of = c->has_runs ? "runs" : "steps";
+
+	strbuf_putc(out, '\n');
+	if (c->is_certain)
+		strbuf_printf(out, "%s %+.1f %%, beyond the spread of the %s.",
+			      c->is_fastest ? "A step at its fastest" : "Step by step", c->percent,
+			      of);
+	else
+		strbuf_printf(
+			out,
+			"Step by step %+.1f %%, within the spread of the %s: whether it changed "
+			"cannot be told%s.",
+			c->percent, of,
+			c->has_runs ? "" : "; several recordings of each, merged, tell more");
+}
+
 int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err)
 {
 	const struct diff_side *b = &d->sides[0], *n = &d->sides[1];
@@ -184,14 +210,8 @@ int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err)
 	if (!c.is_known)
 		strbuf_printf(out, "\nThe spread of steps is not known: it takes %d on both sides.",
 			      DIFF_STEPS_MIN);
-	else if (c.is_certain)
-		strbuf_printf(out, "\nStep by step %+.1f %%, beyond the spread of the steps.",
-			      c.percent);
 	else
-		strbuf_printf(out,
-			      "\nStep by step %+.1f %%, within the spread of the steps: whether it "
-			      "changed cannot be told.",
-			      c.percent);
+		add_step_change(out, &c);
 	int rc = 0;
 	if (diff_step_ns(b) != diff_step_ns(n))
 		rc = add_causes(out, d, c.is_known);

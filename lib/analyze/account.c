@@ -345,12 +345,15 @@ int account_device(struct account *acc, uint32_t device, const struct window *gi
 	struct parts parts = { 0 };
 	int rc;
 
-	if (given)
+	const uint32_t *ops = acc->ops + acc->first[device];
+	size_t count = acc->first[device + 1] - acc->first[device];
+
+	if (given) {
 		run.totals.window = *given;
-	else if ((rc = window_find(acc->a, acc->ops + acc->first[device],
-				   acc->first[device + 1] - acc->first[device],
-				   &run.totals.window)) < 0)
+		window_narrow(acc->a, ops, count, &run.totals.window);
+	} else if ((rc = window_find(acc->a, ops, count, &run.totals.window)) < 0) {
 		return rc;
+	}
 	rc = parts_cut(acc, device, &run.totals.window, sink->queues, &parts);
 	if (!rc && !parts.list.len)
 		rc = -ENOENT;

@@ -30,6 +30,10 @@ struct window {
 /* window.c: the window of a device whose ops (numbers, by start) these are; -ENOENT without. */
 int window_find(const struct analysis *a, const uint32_t *ops, size_t count, struct window *ret);
 
+/* Of the same program several times, merged, each device belongs to one run: of a window of steps it
+ * has the part from the first of its own to the last, without those of a warm-up. */
+void window_narrow(struct analysis *a, const uint32_t *ops, size_t count, struct window *window);
+
 struct charge {
 	enum account_state state;
 	uint32_t op; /* busy: the op. Idle: that which ended the gap; + 1, 0 after the last */

@@ -65,24 +65,32 @@ static int steps_pair(struct analysis *a, const uint32_t *order)
 	return rc;
 }
 
-static int steps_sort(struct analysis *a)
+bool steps_have_runs(const struct analysis *a)
 {
-	size_t n = a->steps.len;
+	vec_for_each(&a->processes, p) {
+		if (p->run)
+			return true;
+	}
+	return false;
+}
+
+int steps_sort(struct step *steps, size_t n)
+{
 	CLEANUP_FREE uint64_t *keys = calloc(n + 1, sizeof(*keys));
 	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
 	CLEANUP_FREE struct step *sorted = malloc((n + 1) * sizeof(*sorted));
 	if (!keys || !order || !sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		keys[i] = a->steps.data[i].begin_ns;
+		keys[i] = steps[i].begin_ns;
 		order[i] = (uint32_t)i;
 	}
 	if (sort_by_key(keys, order, n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		sorted[i] = a->steps.data[order[i]];
+		sorted[i] = steps[order[i]];
 	if (n)
-		memcpy(a->steps.data, sorted, n * sizeof(*sorted));
+		memcpy(steps, sorted, n * sizeof(*sorted));
 	return 0;
 }
 
@@ -156,6 +164,6 @@ int analysis_find_steps(struct analysis *a)
 	CLEANUP_FREE uint32_t *order = malloc((n + 1) * sizeof(*order));
 	if (!order || analysis_marks_order(a, order) < 0 || steps_pair(a, order) < 0)
 		return -ENOMEM;
-	int rc = steps_sort(a);
+	int rc = steps_sort(a->steps.data, a->steps.len);
 	return rc ? rc : steps_warm_up(a->steps.data, a->steps.len);
 }

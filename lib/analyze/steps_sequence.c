@@ -125,27 +125,10 @@ static int repeats_of(struct analysis *a, struct sequence *s)
 	return repeats_choose(a, s, places, first, names);
 }
 
-static uint32_t busiest_device(const struct analysis *a, size_t *ret_count)
-{
-	uint32_t best = 0;
-	CLEANUP_FREE size_t *counts = calloc(a->devices.len + 1, sizeof(*counts));
-	*ret_count = 0;
-	if (!counts)
-		return 0;
-	vec_for_each(&a->ops, op) {
-		if (++counts[op->device] > *ret_count) {
-			*ret_count = counts[op->device];
-			best = op->device;
-		}
-	}
-	return best;
-}
-
-static int repeats_find(struct analysis *a)
+/* What @device did, as it is the one of its run that did most. */
+static int repeats_on(struct analysis *a, uint32_t device, size_t count)
 {
 	struct sequence s = { 0 };
-	size_t count;
-	uint32_t device = busiest_device(a, &count);
 	CLEANUP_FREE uint32_t *ops = malloc((count + 1) * sizeof(*ops));
 	if (!ops)
 		return -ENOMEM;
@@ -155,6 +138,29 @@ static int repeats_find(struct analysis *a)
 	}
 	s.ops = ops;
 	return s.count > TURNS_LEAST ? repeats_of(a, &s) : 0;
+}
+
+static int repeats_find(struct analysis *a)
+{
+	CLEANUP_FREE size_t *counts = calloc(a->devices.len + 1, sizeof(*counts));
+	CLEANUP_FREE uint32_t *runs = calloc(a->devices.len + 1, sizeof(*runs));
+	int rc = 0;
+	if (!counts || !runs)
+		return -ENOMEM;
+	vec_for_each(&a->ops, op) {
+		if (!counts[op->device]++)
+			runs[op->device] = steps_run(a, analysis_op_process(a, op));
+	}
+	for (uint32_t d = 0; d < a->devices.len && rc == 0; d++) {
+		bool is_busiest = counts[d];
+		for (uint32_t other = 0; other < a->devices.len; other++)
+			is_busiest &= other == d || runs[other] != runs[d] ||
+				      counts[other] < counts[d] ||
+				      (counts[other] == counts[d] && other > d);
+		if (is_busiest)
+			rc = repeats_on(a, d, counts[d]);
+	}
+	return rc ? rc : steps_sort(a->repeats.data, a->repeats.len);
 }
 
 int steps_of(struct analysis *a, const struct step **ret, size_t *ret_count)

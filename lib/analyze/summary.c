@@ -80,10 +80,22 @@ static void device_add(struct device_summary *to, const struct device_summary *f
 	to->end_ns += from->end_ns - from->begin_ns; /* as a length: the sum begins at 0 */
 }
 
+/* Whose a device is: of several runs, each has its own. */
+static uint32_t process_of(const struct analysis *a, uint32_t device)
+{
+	if (a->devices.data[device].process || !steps_have_runs(a))
+		return a->devices.data[device].process;
+	vec_for_each(&a->ops, op) {
+		if (op->device == device)
+			return analysis_op_process(a, op);
+	}
+	return 0;
+}
+
 /* Steps that lie in a window found by them: of one rank, which has a device of its own, its own. */
 static void sum_steps(struct summing *x, uint32_t device, const struct window *w)
 {
-	uint32_t process = x->a->devices.data[device].process;
+	uint32_t process = process_of(x->a, device);
 	const struct step *steps;
 	size_t count, inside = 0, warmup = 0;
 
@@ -102,6 +114,7 @@ static void sum_steps(struct summing *x, uint32_t device, const struct window *w
 		x->s->step_name = analysis_text(x->a, s->text);
 	}
 	x->s->steps = inside > x->s->steps ? inside : x->s->steps;
+	x->s->device_steps += inside;
 	x->s->warmup_steps = warmup > x->s->warmup_steps ? warmup : x->s->warmup_steps;
 }
 

@@ -64,6 +64,7 @@ struct analysis_summary {
 	bool has_energy;
 	bool is_window_of_steps;
 	uint64_t steps;        /* in the windows; of the one there is, its name */
+	uint64_t device_steps; /* the same, added up over the devices */
 	uint64_t warmup_steps; /* that were left out, before these */
 	const char *step_name;
 

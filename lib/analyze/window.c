@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/account.h"
+#include "analyze/steps.h"
 
 #include <errno.h>
 
@@ -45,4 +46,26 @@ int window_find(const struct analysis *a, const uint32_t *ops, size_t count, str
 	else
 		*ret = activity;
 	return 0;
+}
+
+void window_narrow(struct analysis *a, const uint32_t *ops, size_t count, struct window *window)
+{
+	struct window own = { .begin_ns = UINT64_MAX, .source = window->source };
+	const struct step *steps;
+	size_t step_count;
+
+	if (window->source != WINDOW_STEPS || !steps_have_runs(a) || !count ||
+	    steps_of(a, &steps, &step_count) < 0)
+		return;
+	uint32_t process = analysis_op_process(a, &a->ops.data[ops[0]]);
+	for (size_t i = 0; i < step_count; i++) {
+		const struct step *s = &steps[i];
+		if (s->is_warmup || s->process != process || s->begin_ns < window->begin_ns ||
+		    s->end_ns > window->end_ns)
+			continue;
+		own.begin_ns = s->begin_ns < own.begin_ns ? s->begin_ns : own.begin_ns;
+		own.end_ns = s->end_ns > own.end_ns ? s->end_ns : own.end_ns;
+	}
+	if (own.begin_ns < own.end_ns)
+		*window = own;
 }

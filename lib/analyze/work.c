@@ -19,6 +19,7 @@ struct adding {
 	VEC(struct work_item) list;
 	const struct step *steps;
 	size_t step_count;
+	bool is_by_run; /* the steps asked for are of several runs: outside of them nothing counts */
 	uint64_t *covered_ns; /* by step: until when it is known to be busy */
 	struct costs *costs;
 };
@@ -145,11 +146,13 @@ static int add_op(struct adding *x, size_t i)
 	if (paths_kernel(x->paths, site, op->name, &node) < 0 ||
 	    find_item(x, node, analysis_op_launch(x->a, op), &item) < 0)
 		return -ENOMEM;
+	uint32_t step = find_step(x, analysis_op_process(x->a, op), op->start_ns);
+	if (x->is_by_run && (!step || x->w->steps[step - 1].is_left_out))
+		return 0;
 	x->list.data[item].ns += op->end_ns - op->start_ns;
 	x->list.data[item].count += op->count ? op->count : 1;
 	if (add_cost(x, &x->list.data[item], op) < 0)
 		return -ENOMEM;
-	uint32_t step = find_step(x, analysis_op_process(x->a, op), op->start_ns);
 	x->w->op_items[i] = item + 1;
 	x->w->op_steps[i] = step;
 	x->w->op_ns[i] = op->end_ns - op->start_ns;
@@ -167,6 +170,7 @@ static int add_all(struct adding *x, const struct analysis *a, struct work *w)
 {
 	if (steps_of(x->a, &x->steps, &x->step_count) < 0)
 		return -ENOMEM;
+	x->is_by_run = x->f->source == WINDOW_STEPS && x->f->has_time && steps_have_runs(x->a);
 	w->op_count = a->ops.len;
 	w->step_count = a->has_timeline ? x->step_count : 0;
 	w->op_items = calloc(w->op_count + 1, sizeof(*w->op_items));
@@ -181,6 +185,7 @@ static int add_all(struct adding *x, const struct analysis *a, struct work *w)
 	for (size_t i = 0; i < x->step_count; i++)
 		w->steps[i] = (struct work_step){
 			.ns = x->steps[i].end_ns - x->steps[i].begin_ns,
+			.run = steps_run(a, x->steps[i].process),
 			.is_left_out = x->steps[i].is_warmup ||
 				       (x->f->has_time && (x->steps[i].begin_ns < x->f->begin_ns ||
 							   x->steps[i].end_ns > x->f->end_ns)),

@@ -27,6 +27,7 @@ struct work_item {
 
 struct work_step {
 	uint64_t ns, busy_ns; /* busy: some device of the process worked */
+	uint32_t run;         /* of a capture that is several of the same, merged; from 0 */
 	bool is_left_out; /* by the filter; or it is a warm-up, far longer than those after it */
 };
 

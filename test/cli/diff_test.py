@@ -18,8 +18,9 @@ def span(category, name, start, duration, **args):
             'ts': round(start, 3), 'dur': round(duration, 3), 'args': args}
 
 
-def training(seed, steps, slower=None, noise=0.01, line=9, **other):
-    """A loop whose device works all the time but for a pause; each duration has its own noise."""
+def training(seed, steps, slower=None, noise=0.01, line=9, clock=1.0, busy=0.0, **other):
+    """A loop whose device works all the time but for a pause; each duration has its own noise. With
+    @busy so many of them are longer, by up to ten times, as others use the device as well."""
     dice = random.Random(seed)
     now, number, events = 1000.0, 0, []
     for step in range(steps):
@@ -29,7 +30,9 @@ def training(seed, steps, slower=None, noise=0.01, line=9, **other):
             for _ in range(5):
                 number += 1
                 length = 100 * (1 + dice.gauss(0, noise))
-                length *= (slower or {}).get(kernel, 1)
+                length *= (slower or {}).get(kernel, 1) * clock
+                if busy and dice.random() < busy:
+                    length += dice.uniform(0, 9) * length
                 events.append(span('cpu_op', f'aten::{kernel}', now - 8, 6,
                                    **{'External id': number, 'Input Dims': [[8, 16]]}))
                 events.append(span('cuda_runtime', 'cudaLaunchKernel', now - 6, 3, correlation=number))
@@ -209,6 +212,69 @@ class Diff(Compared):
             done = run('diff', *args)
             self.assertEqual((done.returncode, done.stdout), (status, ''), args)
             self.assertIn(text, done.stderr)
+
+
+class SeveralRuns(Compared):
+    """Recordings of one program differ by more than their steps tell; several of each, merged, tell."""
+
+    def merge(self, texts):
+        path = os.path.join(self.folder, f'{self.count}.data')
+        done = run('merge', '-q', '--align', 'start', '-o', path, *[self.file(text) for text in texts])
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return path
+
+    def runs(self, seed, *args, count=8, **other):
+        """A clock of its own for each, one of a hundred apart."""
+        dice = random.Random(seed)
+        return self.merge(training(seed + i, 5, *args, clock=1 + dice.gauss(0, 0.01), **other)
+                          for i in range(count))
+
+    def test_of_one_step(self):
+        """Three times the same is the same, per step and device."""
+        text = training(1, 5)
+        result = self.compare(self.merge([text] * 3), self.file(text))
+        self.assertEqual(len(set(result['step_ns'])), 1)
+        self.assertEqual(len(set(result['device_ns'])), 1)
+        self.assertEqual({row['change_ns'] for row in result['parts']}, {0})
+        rows = {row['what']: (row['base'], row['new']) for row in result['compared']}
+        self.assertEqual((rows['devices'], rows['steps']), (('3', '1'), ('5', '5')))
+
+    def test_clocks_raise_no_alarm(self):
+        for pair in range(6):
+            result = self.compare(self.runs(1000 * pair), self.runs(1000 * pair + 500))
+            self.assertEqual(self.alarms(result), [], pair)
+
+    def test_planted(self):
+        base, new = self.runs(100), self.runs(200, {'layer_norm': 1.1})
+        result = self.compare(base, new)
+        self.assertEqual(self.alarms(result), ['aten::layer_norm [[8,16]]', 'step'])
+        self.assertIn('beyond the spread of the runs', run('diff', base, new).stdout)
+
+    def test_planted_on_a_busy_device(self):
+        """Half of all work takes several times as long: the means tell nothing, the shortest do."""
+        base = self.runs(100, busy=0.5)
+        new = self.runs(200, {'layer_norm': 1.1}, busy=0.5)
+        result = self.compare(base, new)
+        self.assertEqual(self.alarms(result), ['aten::layer_norm [[8,16]]', 'step'])
+        row, = [row for row in result['changes'] if row['spread'] == 'beyond spread']
+        self.assertAlmostEqual(row['tested_percent'], 10, delta=3)
+        self.assertRegex(run('diff', base, new).stdout, r'at its fastest \+\d+\.\d %')
+        for limit, status in (('> +5%', 3), ('> +20%', 0), ('< +20%', 3)):
+            self.assertEqual(run('diff', '--fail-on', f'kernel layer_norm {limit}', base, new).returncode,
+                             status, limit)
+
+    def test_one_against_several(self):
+        base = self.runs(100)
+        self.assertEqual(self.alarms(self.compare(base, self.file(training(300, 5, clock=1.01)))), [])
+        changed = self.file(training(300, 5, {'layer_norm': 1.2}))
+        self.assertIn('aten::layer_norm [[8,16]]', self.alarms(self.compare(base, changed)))
+
+    def test_two_of_each_are_few(self):
+        """Two and two that differ by a tenth as chance has it: it takes t > 31 with two degrees of
+        freedom."""
+        base = self.merge([training(1, 5, clock=1.0), training(2, 5, clock=1.02)])
+        new = self.merge([training(3, 5, clock=1.1), training(4, 5, clock=1.12)])
+        self.assertEqual(self.alarms(self.compare(base, new)), [])
 
 
 class RealTraces(Compared):
