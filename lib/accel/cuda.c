@@ -33,6 +33,9 @@ static void process_free(void *state)
 	hash_release(&p->contexts);
 	hash_release(&p->thread_index);
 	hash_release(&p->names);
+	hash_release(&p->capturing);
+	hash_release(&p->graphs);
+	hash_release(&p->nodes);
 	hash_release(&p->images);
 	hash_release(&p->sampled);
 	told_image_release(&p->image);
@@ -229,6 +232,15 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 		return device_named(c, e);
 	case SITE_TOLD_NOTHING:
 		return 0;
+	case SITE_CAPTURE:
+		return cuda_capture_begins(c, p, e);
+	case SITE_CAPTURE_END:
+		return cuda_capture_ends(p, e);
+	case SITE_GRAPH_COPY:
+		return cuda_graph_copied(p, e);
+	case SITE_GRAPH_NODE:
+	case SITE_GRAPH_NODE_ANY:
+		return cuda_node_added(c, p, e);
 	case SITE_TOLD_LAUNCH:
 		return cuda_told_launch(c, p, e);
 	case SITE_TOLD_BATCH:
@@ -269,6 +281,7 @@ static int cuda_describe(void *runtime)
 	rc = rc ? rc : accel_info_number(w, "cuda.launches", c->stats.launches);
 	rc = rc ? rc : accel_info_number(w, "cuda.untimed", c->stats.untimed);
 	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
+	rc = rc ? rc : accel_info_number(w, "cuda.captured", c->stats.captured);
 	rc = rc ? rc : accel_info_number(w, "cuda.launched-before", c->stats.before);
 	rc = rc ? rc : accel_info_number(w, "cuda.dropped", c->stats.dropped);
 	rc = rc ? rc : accel_info_number(w, "cuda.samples", c->stats.samples);

@@ -7,6 +7,7 @@
  *	cuda_kernel.c	modules, libraries and functions, and what they are called
  *	cuda_launch.c	work as the host asks for it, and its waits
  *	cuda_told.c	what the library inside a target tells: launches, and when the device worked
+ *	cuda_graph.c	graphs: what is recorded into them, and what launches which
  *	cuda_samples.c	and where it was, and why it stalled
  *
  * Without that library calls are seen from outside: launches, copies and waits with their stacks, and
@@ -29,6 +30,9 @@
 #define CUDA_WAITS_MAX     4096
 /* Launches whose work may still be told: what can be in flight, many times. A power of two. */
 #define CUDA_TOLD_MAX (1u << 17)
+/* Graphs, and nodes of graphs, whose origin is kept. */
+#define CUDA_GRAPHS_MAX (1u << 16)
+#define CUDA_NODES_MAX  (1u << 20)
 
 /* Words of a probe_site's id. */
 enum cuda_site {
@@ -51,6 +55,11 @@ enum cuda_site {
 	SITE_RUNTIME_GRAPH,
 	SITE_RUNTIME_REGISTER,
 	SITE_RUNTIME_KERNEL,
+	SITE_CAPTURE,     /* a stream's calls are recorded from now on */
+	SITE_CAPTURE_END, /* into this graph */
+	SITE_GRAPH_NODE,  /* a kernel is added to a graph by name */
+	SITE_GRAPH_NODE_ANY,
+	SITE_GRAPH_COPY, /* a graph is made of another, or an executable one */
 	SITE_TOLD_LAUNCH,
 	SITE_TOLD_BATCH,
 	SITE_TOLD_NOTHING,
@@ -116,8 +125,11 @@ struct cuda_process {
 	struct cuda_told *told; /* CUDA_TOLD_MAX of them, by number; NULL until there is one */
 	struct hash names;      /* the target's number of a name -> string */
 	struct told_image image;
-	struct hash images;  /* module's checksum -> number of its CODE_OBJECT record */
-	struct hash sampled; /* module and name of a function, hashed -> KERNEL record */
+	struct hash capturing; /* stream -> number of the graph that its calls are recorded into */
+	struct hash graphs;    /* graph, executable or not -> its number */
+	struct hash nodes;     /* the target's number of a node -> what LAUNCH_CAPTURED has */
+	struct hash images;    /* module's checksum -> number of its CODE_OBJECT record */
+	struct hash sampled;   /* module and name of a function, hashed -> KERNEL record */
 	enum cuda_nesting nesting;
 	struct hash function_index; /* handle, or the host's stub -> functions */
 	VEC(struct cuda_function) functions;
@@ -136,6 +148,7 @@ struct cuda_stats {
 	uint64_t launches; /* all kinds */
 	uint64_t unnamed;  /* kernels whose name was not seen */
 	uint64_t graphs;   /* launches of whole graphs */
+	uint64_t captured; /* work recorded into graphs */
 	uint64_t untimed;  /* seen from outside only */
 	uint64_t before;   /* work whose launch was not seen */
 	uint64_t dropped;  /* work whose times were lost in the target */
@@ -147,6 +160,7 @@ struct cuda {
 	struct process_index processes;
 	struct hash devices;      /* ordinal + 1 -> number of the DEVICE record */
 	struct hash device_names; /* ordinal + 1 -> string */
+	uint32_t replay_object;   /* the frame "[graph replay]"; 0: not written yet */
 	struct cuda_stats stats;
 };
 
@@ -179,6 +193,27 @@ int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *
 		    const struct accel_event *e);
 int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+
+/* What a hit says of a launch beside time, thread and stack. */
+int cuda_describe_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
+			 struct record_launch *launch);
+/* A call's stream as it is kept: one that stands for others is none of its own. */
+uint64_t cuda_stream(const struct accel_event *e, uint64_t stream);
+
+/* cuda_graph.c */
+int cuda_capture_begins(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_capture_ends(struct cuda_process *p, const struct accel_event *e);
+int cuda_graph_copied(struct cuda_process *p, const struct accel_event *e);
+int cuda_node_added(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+/* By the library inside; @m is behind the header. */
+int cuda_told_node(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+int cuda_told_copy(struct cuda_process *p, struct cursor *m);
+/* The graph that a call on @stream is recorded into; 0: none. */
+uint64_t cuda_captured_into(const struct cuda_process *p, uint64_t stream);
+/* The number of a graph, executable or not; 0: not known. */
+uint64_t cuda_graph_number(const struct cuda_process *p, uint64_t handle);
+/* Writes @record, which is otherwise complete, as one of work that was recorded. */
+int cuda_put_captured(struct cuda *c, struct record *record);
 
 /* cuda_told.c */
 int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);

@@ -10,7 +10,7 @@
 #define STREAM_LEGACY     1 /* CU_STREAM_LEGACY: the same as 0 */
 #define STREAM_PER_THREAD 2 /* CU_STREAM_PER_THREAD */
 
-static uint64_t stream_of(const struct accel_event *e, uint64_t stream)
+uint64_t cuda_stream(const struct accel_event *e, uint64_t stream)
 {
 	if (stream == 0 && e->site->id & SITE_PER_THREAD)
 		return STREAM_PER_THREAD;
@@ -57,11 +57,19 @@ static void set_kernel_launch(const struct accel_event *e, struct record_launch 
 	set_sizes(launch, sizes);
 }
 
-/* Work that is no kernel, of which only the kind is told at first: the name comes with its times. */
-static int describe_told(struct cuda *c, const struct accel_event *e, struct record_launch *launch)
+/* enum inject_launch_kind, of a node that of its work; 0: not told. */
+static uint32_t told_kind(const struct accel_event *e)
 {
 	uint32_t kind = (uint32_t)(e->value[0] >> 32);
 
+	if ((e->site->id & SITE_MASK) != SITE_TOLD_LAUNCH)
+		return 0;
+	return kind == INJECT_LAUNCH_NODE ? (uint32_t)e->value[0] : kind;
+}
+
+/* Work that is no kernel, of which only the kind is told at first: the name comes with its times. */
+static int describe_told(struct cuda *c, uint32_t kind, struct record_launch *launch)
+{
 	launch->kind = kind == INJECT_LAUNCH_FILL ? LAUNCH_FILL : LAUNCH_COPY;
 	if (kind != INJECT_LAUNCH_GRAPH)
 		return 0;
@@ -89,17 +97,28 @@ static int describe_launch(struct cuda *c, struct cuda_process *p, const struct 
 	}
 	if (site == SITE_GRAPH || site == SITE_RUNTIME_GRAPH) {
 		launch->kind = LAUNCH_GRAPH;
+		launch->graph = cuda_graph_number(p, e->value[0]);
 		*stream = e->value[1];
 		c->stats.graphs++;
 		return capture_writer_string(c->host.writer, "CUDA graph", &launch->name);
 	}
-	if (site == SITE_TOLD_LAUNCH && e->value[0] >> 32 != INJECT_LAUNCH_KERNEL)
-		return describe_told(c, e, launch);
+	if (site == SITE_TOLD_LAUNCH && told_kind(e) != INJECT_LAUNCH_KERNEL)
+		return describe_told(c, told_kind(e), launch);
 	launch->kind = LAUNCH_KERNEL;
+	if (site == SITE_TOLD_LAUNCH && !e->value[1])
+		return 0; /* added to a graph by name: its work tells which it is */
 	set_kernel_launch(e, launch, stream);
 	rc = cuda_function(c, p, e->value[site == SITE_TOLD_LAUNCH ? 1 : 0], &function);
 	launch->kernel = function.record;
 	return rc;
+}
+
+int cuda_describe_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
+			 struct record_launch *launch)
+{
+	uint64_t stream;
+
+	return describe_launch(c, p, e, launch, &stream);
 }
 
 int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *thread,
@@ -113,14 +132,20 @@ int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *
 			.stack = e->stack,
 		},
 	};
+	bool is_told = (e->site->id & SITE_MASK) == SITE_TOLD_LAUNCH;
 	struct cuda_queue queue = { 0 };
 	uint64_t stream = 0;
 	int rc;
 
 	rc = describe_launch(c, p, e, &record.launch, &stream);
+	if (rc == 0 && !is_told && record.launch.kind != LAUNCH_GRAPH) {
+		record.launch.graph = cuda_captured_into(p, cuda_stream(e, stream));
+		if (record.launch.graph)
+			return cuda_put_captured(c, &record);
+	}
 	/* Told ones have the queue of the work that follows: a stream has another name there. */
-	if (rc == 0 && (e->site->id & SITE_MASK) != SITE_TOLD_LAUNCH)
-		rc = cuda_queue(c, p, thread->device, stream_of(e, stream), &queue);
+	if (rc == 0 && !is_told)
+		rc = cuda_queue(c, p, thread->device, cuda_stream(e, stream), &queue);
 	if (rc < 0)
 		return rc;
 	record.launch.queue = queue.record;
@@ -200,7 +225,7 @@ int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_even
 	if (rc < 0)
 		return rc;
 	if (site_value_count(e->site) && strncmp(e->site->symbol, "cuStream", 8) == 0) {
-		rc = cuda_queue(c, p, thread->device, stream_of(e, e->value[0]), &queue);
+		rc = cuda_queue(c, p, thread->device, cuda_stream(e, e->value[0]), &queue);
 		if (rc < 0)
 			return rc;
 		wait.queue = queue.record;

@@ -143,6 +143,22 @@ const struct cuda_transfer *cuda_transfer(const struct probe_site *site)
 		RESULT(SITE_CONTEXT, function, ARG(0), ARG32(device), OUT(0), RETURN32) \
 	}
 
+#define CAPTURE(function, ...)                                \
+	SITE(DRIVER, SITE_CAPTURE, function, 0, __VA_ARGS__), \
+		SITE(DRIVER, SITE_CAPTURE | SITE_PER_THREAD, function "_ptsz", 0, __VA_ARGS__)
+/* CUgraphNodeParams: the first word, and four from the third on. */
+#define KIND_OF(arg)                                                           \
+	{                                                                      \
+		.base = PROBE_ARGUMENT, .index = (arg), .derefs = 1, .size = 4 \
+	}
+#define PARAMETERS_OF(arg)                                                                        \
+	{                                                                                         \
+		.base = PROBE_ARGUMENT, .index = (arg), .derefs = 1, .count = 4, .offset = { 16 } \
+	}
+/* place of the new one, what it is made of, the new one, error */
+#define GRAPH_COPY(function) \
+	SITE(DRIVER, SITE_GRAPH_COPY, function, PROBE_AT_RETURN, ARG(0), ARG(1), OUT(0), RETURN32)
+
 const struct probe_site cuda_sites[] = {
 	/* function, grid, block, stream */
 	WORKS(SITE_LAUNCH, "cuLaunchKernel", "_ptsz", ARG(0), ARG32(1), ARG32(2), ARG32(3),
@@ -152,6 +168,29 @@ const struct probe_site cuda_sites[] = {
 	WORKS(SITE_LAUNCH_CONFIG, "cuLaunchKernelEx", "_ptsz", ARG(1), CONFIG(0)),
 	/* executable graph, stream */
 	WORKS(SITE_GRAPH, "cuGraphLaunch", "_ptsz", ARG(0), ARG(1)),
+
+	/* stream */
+	CAPTURE("cuStreamBeginCapture", ARG(0)),
+	CAPTURE("cuStreamBeginCapture_v2", ARG(0)),
+	/* stream, graph */
+	CAPTURE("cuStreamBeginCaptureToGraph", ARG(0), ARG(1)),
+	/* stream, place of the graph, the graph, error */
+	SITE(DRIVER, SITE_CAPTURE_END, "cuStreamEndCapture", PROBE_AT_RETURN, ARG(0), ARG(1),
+	     OUT(1), RETURN32),
+	SITE(DRIVER, SITE_CAPTURE_END | SITE_PER_THREAD, "cuStreamEndCapture_ptsz", PROBE_AT_RETURN,
+	     ARG(0), ARG(1), OUT(1), RETURN32),
+	/* graph, the node's parameters */
+	WORK(SITE_GRAPH_NODE, "cuGraphAddKernelNode", ARG(1), WORDS(4, 4)),
+	WORK(SITE_GRAPH_NODE, "cuGraphAddKernelNode_v2", ARG(1), WORDS(4, 4)),
+	/* graph, kind of node, parameters as of a kernel's */
+	WORK(SITE_GRAPH_NODE_ANY, "cuGraphAddNode", ARG(1), KIND_OF(4), PARAMETERS_OF(4)),
+	WORK(SITE_GRAPH_NODE_ANY, "cuGraphAddNode_v2", ARG(1), KIND_OF(5), PARAMETERS_OF(5)),
+	GRAPH_COPY("cuGraphClone"),
+	GRAPH_COPY("cuGraphInstantiate"),
+	GRAPH_COPY("cuGraphInstantiate_v2"),
+	GRAPH_COPY("cuGraphInstantiateWithFlags"),
+	GRAPH_COPY("cuGraphInstantiateWithParams"),
+	GRAPH_COPY("cuGraphInstantiateWithParams_ptsz"),
 
 	TRANSFER(TRANSFER_COPY, "cuMemcpy", 2),
 	TRANSFER_STREAM(TRANSFER_COPY_ASYNC, "cuMemcpyAsync", 2, 3),

@@ -43,6 +43,8 @@ int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_
 	struct cuda_told *told = NULL;
 	int rc = cuda_thread(p, e->tid, &thread);
 
+	if (rc == 0 && e->value[0] >> 32 == INJECT_LAUNCH_NODE)
+		return cuda_told_node(c, p, e);
 	if (rc == 0)
 		rc = told_slot(p, (uint32_t)e->value[0], &told);
 	if (rc < 0)
@@ -86,8 +88,16 @@ static int put_unseen(struct cuda *c, const struct inject_work *w, uint32_t kern
 	return capture_writer_put(c->host.writer, &record);
 }
 
+/* The record of what a graph's node was made of; 0: not known, or no graph's. */
+static uint64_t captured_as(const struct cuda_process *p, const struct inject_work *w)
+{
+	uint64_t *known = w->node ? hash_get(&p->nodes, w->node) : NULL;
+
+	return known ? *known : 0;
+}
+
 static int put_copy(struct cuda *c, const struct inject_work *w, const struct cuda_queue *queue,
-		    uint64_t correlation)
+		    uint64_t correlation, uint64_t captured)
 {
 	bool is_fill = w->kind == INJECT_LAUNCH_FILL;
 	const char *name = is_fill                              ? "Memset"
@@ -103,6 +113,7 @@ static int put_copy(struct cuda *c, const struct inject_work *w, const struct cu
 			.bytes = w->bytes,
 			.start_ns = w->start_ns,
 			.end_ns = w->end_ns,
+			.captured = captured,
 		},
 	};
 	int rc = capture_writer_string(c->host.writer, name, &record.copy.name);
@@ -111,7 +122,7 @@ static int put_copy(struct cuda *c, const struct inject_work *w, const struct cu
 }
 
 static int put_dispatch(struct cuda *c, const struct inject_work *w, uint32_t kernel,
-			const struct cuda_queue *queue, uint64_t correlation)
+			const struct cuda_queue *queue, uint64_t correlation, uint64_t captured)
 {
 	struct record record = {
 		.type = RECORD_DISPATCH,
@@ -123,6 +134,7 @@ static int put_dispatch(struct cuda *c, const struct inject_work *w, uint32_t ke
 			.start_ns = w->start_ns,
 			.end_ns = w->end_ns,
 			.kind = LAUNCH_KERNEL,
+			.captured = captured,
 		},
 	};
 
@@ -171,8 +183,9 @@ static int take_work(struct cuda *c, struct cuda_process *p, const struct inject
 		rc = put_unseen(c, w, kernel, &queue, correlation);
 	if (rc < 0)
 		return rc;
-	return w->kind == INJECT_LAUNCH_KERNEL ? put_dispatch(c, w, kernel, &queue, correlation)
-					       : put_copy(c, w, &queue, correlation);
+	if (w->kind == INJECT_LAUNCH_KERNEL)
+		return put_dispatch(c, w, kernel, &queue, correlation, captured_as(p, w));
+	return put_copy(c, w, &queue, correlation, captured_as(p, w));
 }
 
 static int put_lost(struct cuda *c, const struct accel_event *e, const char *what, const char *why,
@@ -232,6 +245,8 @@ static int take_message(struct cuda *c, struct cuda_process *p, const struct acc
 		return cuda_told_code(c, p, &m->body);
 	case INJECT_SAMPLES:
 		return cuda_told_samples(c, p, &m->body);
+	case INJECT_NODE:
+		return cuda_told_copy(p, &m->body);
 	case INJECT_DROPPED:
 		return take_dropped(c, e, &m->body);
 	default: /* of a newer library */

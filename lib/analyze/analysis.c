@@ -111,6 +111,10 @@ void analysis_free(struct analysis *a)
 	hash_release(&a->name_of_text);
 	hash_release(&a->stub_of_site);
 	hash_release(&a->stack_of);
+	vec_release(&a->captures);
+	hash_release(&a->capture_of);
+	hash_release(&a->graph_of);
+	hash_release(&a->replays);
 	if (a->symbolizer)
 		symbolizer_free(a->symbolizer); /* and what it was given */
 	else

@@ -226,12 +226,39 @@ int build_launch_node(const struct build *b, const struct launch *l, uint32_t *r
 	return rc < 0 ? rc : paths_kernel(b->paths, l->site, l->name, ret);
 }
 
+/* Without the device's times, a graph's launch is one of each piece of work that was recorded into it.
+ * 0: nothing is known of that. */
+static int build_replayed(struct build *b, const struct launch *l)
+{
+	const uint64_t *last =
+		l->ops ? NULL : hash_get(&b->a->graph_of, analysis_launch_detail(b->a, l)->graph);
+	uint32_t site, node, count = 0;
+
+	for (uint32_t i = last ? (uint32_t)*last : 0; i; count++) {
+		const struct capture *c = &b->a->captures.data[i - 1];
+		if (paths_on(b->paths, b->a->queues.data[l->queue].device, l->queue) < 0 ||
+		    analysis_replayed_site(b->a, l->site, i, &site) < 0 ||
+		    paths_kernel(b->paths, site, c->name, &node) < 0)
+			return -ENOMEM;
+		build_add(b, node, 1);
+		i = c->next;
+	}
+	return count != 0;
+}
+
 static int build_launches(struct build *b)
 {
 	vec_for_each(&b->a->launches, l) {
 		uint32_t node;
 		if (!build_launch_passes(b, l))
 			continue;
+		if (l->kind == LAUNCH_GRAPH) {
+			int rc = build_replayed(b, l);
+			if (rc < 0)
+				return rc;
+			if (rc)
+				continue;
+		}
 		if (build_launch_node(b, l, &node) < 0)
 			return -ENOMEM;
 		build_add(b, node, analysis_launch_detail(b->a, l)->count);

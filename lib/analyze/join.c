@@ -39,6 +39,8 @@ uint32_t analysis_op_process(const struct analysis *a, const struct op *op)
 int analysis_op_site(struct analysis *a, const struct op *op, uint32_t *ret)
 {
 	const struct launch *l = analysis_op_launch(a, op);
+	if (l && op->captured)
+		return analysis_replayed_site(a, l->site, (uint32_t)op->captured, ret);
 	if (l) {
 		*ret = l->site;
 		return 0;
@@ -173,6 +175,9 @@ static int op_join(struct analysis *a, struct op *op)
 	if (!op->device)
 		op->device = a->queues.data[op->queue].device;
 
+	const uint64_t *capture = op->captured ? hash_get(&a->capture_of, op->captured) : NULL;
+	op->captured = capture ? *capture : 0;
+
 	const struct launch *launch = analysis_launch(a, op->correlation);
 	if (!launch) {
 		a->odd.ops_without_launch++;
@@ -252,6 +257,11 @@ int analysis_join(struct analysis *a)
 {
 	vec_for_each(&a->launches, l) {
 		if (launch_name(a, l) < 0 || launch_process(a, l) < 0)
+			return -ENOMEM;
+	}
+	vec_for_each(&a->captures, c) {
+		if (c->name ? analysis_name(a, c->name, &c->name)
+			    : analysis_stub_name(a, c->site, &c->name))
 			return -ENOMEM;
 	}
 	if (ops_sort(a) < 0 || launches_order(a) < 0)

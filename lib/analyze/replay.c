@@ -64,6 +64,8 @@ static int replay_object(struct analysis *a, const struct record_object *o)
 		.frame_kind = o->frame_kind,
 		.line = o->line,
 	};
+	if (o->kind == OBJECT_MISSING && !strcmp(analysis_text(a, o->name), "[graph replay]"))
+		a->replay_object = row;
 	a->holds_device_code |= (o->flags & OBJECT_HOLDS_DEVICE_CODE) != 0;
 	a->holds_profiler |= (o->flags & OBJECT_IS_PROFILER) != 0;
 	return 0;
@@ -196,7 +198,7 @@ static uint32_t find_device_frame(const struct analysis *a, uint32_t leaf)
 	return 0;
 }
 
-static int stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret)
+int analysis_stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret)
 {
 	while (a->stack_at.len <= stack->leaf) {
 		if (vec_push(&a->stack_at, 0) < 0)
@@ -241,7 +243,7 @@ static int replay_stack(struct analysis *a, const struct record_stack *s)
 		return -ENOMEM;
 	if (a->holds_profiler)
 		leave_profiler(a, &stack);
-	if (stack_intern(a, &stack, &row) < 0)
+	if (analysis_stack_intern(a, &stack, &row) < 0)
 		return -ENOMEM;
 	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
 }
@@ -260,7 +262,7 @@ int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint3
 	for (size_t i = frames.len; i-- > 0 && rc >= 0; stack.count++)
 		rc = pairtab_intern(&a->stack_nodes, stack.leaf, frames.data[i], &stack.leaf);
 	vec_release(&frames);
-	return rc < 0 ? rc : stack_intern(a, &stack, ret);
+	return rc < 0 ? rc : analysis_stack_intern(a, &stack, ret);
 }
 
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
@@ -509,6 +511,7 @@ static int replay_launch_detail(struct analysis *a, const struct record_launch *
 		.bytes = l->bytes,
 		.count = l->count ? l->count : 1,
 		.metadata = l->metadata,
+		.graph = l->graph > UINT32_MAX ? 0 : (uint32_t)l->graph,
 	};
 	memcpy(d.grid, l->grid, sizeof(d.grid));
 	memcpy(d.block, l->block, sizeof(d.block));
@@ -544,6 +547,24 @@ static bool lend_stack(struct analysis *a, uint32_t thread, uint32_t kind, uint6
 	return true;
 }
 
+/* What is recorded into a graph is nothing that the device does now. */
+static int replay_capture(struct analysis *a, const struct record_launch *l,
+			  const struct launch *row)
+{
+	uint32_t kernel_text = row->kernel ? a->kernels.data[row->kernel].text : 0;
+	uint64_t *last = hash_get(&a->graph_of, l->graph);
+	struct capture c = {
+		.correlation = l->correlation,
+		.site = row->site,
+		.name = kernel_text ? kernel_text : l->name,
+		.next = last ? (uint32_t)*last : 0,
+	};
+	if (vec_push(&a->captures, c) < 0 ||
+	    hash_set(&a->capture_of, l->correlation, a->captures.len) < 0)
+		return -ENOMEM;
+	return l->graph ? hash_set(&a->graph_of, l->graph, a->captures.len) : 0;
+}
+
 static int replay_launch(struct analysis *a, const struct record_launch *l)
 {
 	struct launch row = {
@@ -564,8 +585,11 @@ static int replay_launch(struct analysis *a, const struct record_launch *l)
 		return -ENOMEM;
 	if (lend_stack(a, row.thread, l->kind, hash_pair(row.kernel, l->name), &stack, &rc))
 		row.flags |= LAUNCH_STACK_LENT;
-	if (rc < 0 || thread_site(a, row.thread, stack, kind, &row.site) < 0 ||
-	    replay_launch_detail(a, l, &row.detail) < 0)
+	if (rc < 0 || thread_site(a, row.thread, stack, kind, &row.site) < 0)
+		return -ENOMEM;
+	if (l->flags & LAUNCH_CAPTURED)
+		return replay_capture(a, l, &row);
+	if (replay_launch_detail(a, l, &row.detail) < 0)
 		return -ENOMEM;
 	return vec_push(&a->launches, row);
 }
@@ -590,6 +614,7 @@ static int replay_dispatch(struct analysis *a, const struct record_dispatch *d)
 		.start_ns = d->start_ns,
 		.end_ns = d->end_ns,
 		.correlation = d->correlation,
+		.captured = d->captured,
 		.name = d->name,
 		.kind = d->kind ? d->kind : LAUNCH_KERNEL,
 		.count = !d->count               ? 1
@@ -607,6 +632,7 @@ static int replay_copy(struct analysis *a, const struct record_copy *c)
 		.start_ns = c->start_ns,
 		.end_ns = c->end_ns,
 		.correlation = c->correlation,
+		.captured = c->captured,
 		.bytes = c->bytes,
 		.name = c->name,
 		.kind = c->kind == LAUNCH_FILL ? LAUNCH_FILL : LAUNCH_COPY,

@@ -273,6 +273,7 @@ static int sum_ops(struct summing *x)
 		if (!filter_site(x->f, &a->sites.data[site]))
 			continue;
 		x->s->ops++;
+		x->s->launches_replayed += op->captured != 0;
 		x->s->ops_linked += l && analysis_launch_is_seen(a, l);
 		x->s->ops_under_python += python[a->sites.data[site].stack];
 	}

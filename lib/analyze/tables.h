@@ -159,6 +159,11 @@ struct place {
 	uint32_t function, file, line; /* texts, where an import knows them */
 };
 
+struct frame_list {
+	uint32_t *data;
+	size_t len, cap;
+};
+
 struct device_sample {
 	uint64_t time_ns;
 	uint64_t correlation;
@@ -173,7 +178,14 @@ struct launch_detail {
 	uint64_t flops, bytes, count;
 	uint32_t grid[3], block[3];
 	uint32_t metadata; /* text */
-	uint32_t zero;
+	uint32_t graph;    /* what was recorded into it is in `captures`; 0: not known */
+};
+
+/* Work that was recorded into a graph. */
+struct capture {
+	uint64_t correlation;
+	uint32_t site, name;
+	uint32_t next; /* one of the same graph, + 1 */
 };
 
 struct launch {
@@ -194,11 +206,12 @@ struct op {
 	uint64_t correlation;
 	uint64_t bytes;
 	uint32_t device, queue;
-	uint32_t kernel; /* row */
-	uint32_t name;   /* the reader's text until analysis_join() */
-	uint32_t launch; /* + 1; 0: not known */
-	uint32_t kind;   /* enum launch_kind */
-	uint32_t count;  /* how many it stands for */
+	uint32_t kernel;   /* row */
+	uint32_t name;     /* the reader's text until analysis_join() */
+	uint32_t launch;   /* + 1; 0: not known */
+	uint32_t kind;     /* enum launch_kind */
+	uint32_t count;    /* how many it stands for */
+	uint64_t captured; /* as in DISPATCH; after analysis_join() in `captures`, + 1 */
 };
 
 struct sync {
@@ -306,6 +319,11 @@ struct analysis {
 		stack_of; /* thread and what it calls, hashed -> the last stack that was taken */
 	uint32_t *launch_order; /* by correlation; NULL: as they are */
 	VEC(struct op) ops;     /* after analysis_join(): by start */
+	VEC(struct capture) captures;
+	struct hash capture_of; /* correlation -> in `captures`, + 1 */
+	struct hash graph_of;   /* number of a graph -> the last of its `captures`, + 1 */
+	struct hash replays;    /* (launch's site, capture) -> site of the work */
+	uint32_t replay_object; /* "[graph replay]"; 0: there is none */
 	VEC(struct sync) syncs;
 	VEC(struct mark) marks;
 	VEC(struct step) steps; /* by begin */
@@ -342,6 +360,8 @@ const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row);
 
 /* The number of a frame in `frames`. 0 or -ENOMEM, here and below. */
 int analysis_frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret);
+/* The row of a stack with these frames and flags. */
+int analysis_stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret);
 /* The stack @row, called from the frames of a node in the tree of stacks. */
 int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t *ret);
 /* The number of a (thread, stack) pair. */
@@ -363,6 +383,9 @@ bool analysis_launch_is_seen(const struct analysis *a, const struct launch *l);
 uint32_t analysis_op_process(const struct analysis *a, const struct op *op);
 /* The site that launched it, one of kind SITE_UNATTRIBUTED where that is not known. */
 int analysis_op_site(struct analysis *a, const struct op *op, uint32_t *ret);
+
+/* graph.c: the site of what was recorded as @capture (+ 1), when a graph with it is launched from @site. */
+int analysis_replayed_site(struct analysis *a, uint32_t site, uint32_t capture, uint32_t *ret);
 
 /*
  * join.c: after the last record, once. Sorts the ops by start, ties each to its launch, and gives

@@ -183,7 +183,8 @@ static const char *const launch_kinds[] = {
 	[LAUNCH_KERNEL] = "kernel",         [LAUNCH_COPY] = "copy",   [LAUNCH_FILL] = "fill",
 	[LAUNCH_COLLECTIVE] = "collective", [LAUNCH_GRAPH] = "graph", [LAUNCH_OTHER] = "other",
 };
-static const char *const launch_flags[] = { "before-window", "replay", "at-capture", "backward" };
+static const char *const launch_flags[] = { "before-window", "replay", "at-capture", "backward",
+					    "captured" };
 
 static const struct field launch_fields[] = {
 	FIELD(launch, time_ns, TIME),
@@ -202,6 +203,7 @@ static const struct field launch_fields[] = {
 	FIELD(launch, flops, UNSIGNED),
 	FIELD(launch, bytes, UNSIGNED),
 	FIELD(launch, count, UNSIGNED),
+	FIELD(launch, graph, UNSIGNED),
 };
 
 static const struct field dispatch_fields[] = {
@@ -215,6 +217,7 @@ static const struct field dispatch_fields[] = {
 	FIELD(dispatch, name, STRING),
 	FIELD(dispatch, metadata, STRING),
 	FIELD(dispatch, count, UNSIGNED),
+	FIELD(dispatch, captured, CORRELATION),
 };
 
 static const struct field pc_sample_fields[] = {
@@ -242,6 +245,7 @@ static const struct field copy_fields[] = {
 	FIELD(copy, bytes, UNSIGNED),
 	FIELD(copy, start_ns, TIME),
 	FIELD(copy, end_ns, TIME),
+	FIELD(copy, captured, CORRELATION),
 };
 
 static const struct field sync_fields[] = {

@@ -308,6 +308,9 @@ enum launch_flag {
 	LAUNCH_REPLAY = 1 << 1,        /* work of a graph; the call was that of the graph */
 	LAUNCH_AT_CAPTURE = 1 << 2,    /* and the stack is that of its capture */
 	LAUNCH_BACKWARD = 1 << 3,      /* of a backward pass, under the stack of its forward op */
+	/* Not launched but recorded into @graph; its correlation is one that @captured of DISPATCH
+	 * and COPY names, and is none of a launch. */
+	LAUNCH_CAPTURED = 1 << 4,
 };
 
 /* One piece of device work as the host asked for it. The stack is that of the call. */
@@ -325,6 +328,7 @@ struct record_launch {
 	uint32_t metadata;     /* string: "key=value;..." (shapes, dtypes, sequence, group) */
 	uint64_t flops, bytes; /* of this launch (or of all @count), where known */
 	uint64_t count;        /* how many launches it stands for; 0 is 1 */
+	uint64_t graph; /* the same number for what was recorded into a graph and its launches */
 };
 
 /* The device worked on @correlation from @start_ns to @end_ns. */
@@ -337,6 +341,7 @@ struct record_dispatch {
 	uint32_t kind;     /* enum launch_kind */
 	uint32_t metadata; /* string */
 	uint64_t count;    /* how many it stands for, one after the other; 0 is 1 */
+	uint64_t captured; /* of a graph: the LAUNCH_CAPTURED that recorded it */
 };
 
 /* @count samples of one instruction, at @time_ns or within @interval_ns from there. */
@@ -359,6 +364,7 @@ struct record_copy {
 	uint32_t kind; /* LAUNCH_COPY or LAUNCH_FILL */
 	uint64_t bytes;
 	uint64_t start_ns, end_ns;
+	uint64_t captured; /* as of a DISPATCH */
 };
 
 /* The host waited for the device. */

@@ -100,6 +100,12 @@ void batch_work(const struct inject_work *work)
 	put(INJECT_WORK, work, sizeof(*work));
 }
 
+void batch_node(uint64_t node, uint64_t original)
+{
+	put(INJECT_NODE, &(struct inject_node){ .node = node, .original = original },
+	    sizeof(struct inject_node));
+}
+
 void batch_samples(const struct inject_samples *samples)
 {
 	put(INJECT_SAMPLES, samples, sizeof(*samples));

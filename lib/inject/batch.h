@@ -10,6 +10,7 @@
 void batch_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void batch_work(const struct inject_work *work);
 void batch_dropped(uint64_t work, uint64_t samples);
+void batch_node(uint64_t node, uint64_t original);
 void batch_samples(const struct inject_samples *samples);
 /* The whole image of a module, in parts. */
 void batch_code(uint64_t module, const void *image, size_t size);

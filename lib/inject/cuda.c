@@ -9,6 +9,7 @@
 #include "inject/batch.h"
 #include "inject/channel.h"
 #include "inject/cupti.h"
+#include "inject/graph.h"
 #include "inject/samples.h"
 
 #include <dlfcn.h>
@@ -67,6 +68,7 @@ enum shape {
 	SHAPE_GRAPH,
 	SHAPE_COPY,
 	SHAPE_FILL,
+	SHAPE_CAPTURE, /* gives no work: graph_calls */
 };
 
 static const struct {
@@ -95,23 +97,33 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static void tell(const uint64_t word[GRAPH_WORDS])
+{
+	accel_prof_cuda_launch(word[0], word[1], word[2], word[3], word[4], word[5]);
+}
+
 static void tell_kernel(const struct cupti_call *call, const unsigned char *function,
 			const unsigned char *sizes, const unsigned char *stream)
 {
-	uint64_t word[4], handle;
+	uint64_t word[GRAPH_WORDS] = { call->correlation | (uint64_t)INJECT_LAUNCH_KERNEL << 32 };
 
-	memcpy(&handle, function, 8);
-	memcpy(word, sizes, 24);
-	memcpy(&word[3], stream, 8);
-	accel_prof_cuda_launch(call->correlation | (uint64_t)INJECT_LAUNCH_KERNEL << 32, handle,
-			       word[0], word[1], word[2], word[3]);
+	memcpy(&word[1], function, 8);
+	memcpy(&word[2], sizes, 24);
+	memcpy(&word[5], stream, 8);
+	graph_launch(word, tell);
 }
 
 static void on_resource(uint32_t id, const void *details)
 {
 	const struct cupti_resource *resource = details;
 
-	if (!accel_prof_cuda_samplers || !resource->descriptor)
+	if (!resource->descriptor)
+		return;
+	if (id == CUPTI_NODE_CREATED)
+		graph_node(&cupti, resource->descriptor, tell);
+	if (id == CUPTI_NODE_CLONED)
+		graph_node_copied(&cupti, resource->descriptor);
+	if (!accel_prof_cuda_samplers)
 		return;
 	if (id == CUPTI_MODULE_LOADED)
 		samples_see_module(&cupti, resource->descriptor);
@@ -121,6 +133,18 @@ static void on_resource(uint32_t id, const void *details)
 		samples_drain(&cupti, now_ns());
 		pthread_mutex_unlock(&sample_lock);
 	}
+}
+
+static void on_return(uint32_t id, const struct cupti_call *call)
+{
+	cupti_result result;
+
+	if (shape_of_id[id] - 1 != SHAPE_CAPTURE) {
+		graph_returned(tell);
+		return;
+	}
+	memcpy(&result, call->result, sizeof(result));
+	graph_captured(id, result);
 }
 
 static void on_call(void *data, int domain, uint32_t id, const void *details)
@@ -134,9 +158,13 @@ static void on_call(void *data, int domain, uint32_t id, const void *details)
 		on_resource(id, details);
 		return;
 	}
-	if (domain != CUPTI_DOMAIN_DRIVER || call->site != CUPTI_SITE_ENTER || id >= CALL_ID_MAX ||
-	    !shape_of_id[id] || !accel_prof_cuda_listeners)
+	if (domain != CUPTI_DOMAIN_DRIVER || id >= CALL_ID_MAX || !shape_of_id[id] ||
+	    !accel_prof_cuda_listeners)
 		return;
+	if (call->site != CUPTI_SITE_ENTER) {
+		on_return(id, call);
+		return;
+	}
 	if (accel_prof_cuda_samplers && call->context)
 		samples_see_context(call->context);
 	switch ((enum shape)(shape_of_id[id] - 1)) {
@@ -155,8 +183,11 @@ static void on_call(void *data, int domain, uint32_t id, const void *details)
 		break;
 	case SHAPE_COPY:
 		break;
+	case SHAPE_CAPTURE:
+		return;
 	}
-	accel_prof_cuda_launch(call->correlation | kind << 32, 0, 0, 0, 0, 0);
+	const uint64_t word[GRAPH_WORDS] = { call->correlation | kind << 32 };
+	graph_launch(word, tell);
 }
 
 static void on_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records)
@@ -189,17 +220,33 @@ static void take_kernel(const struct cupti_kernel *k)
 	});
 }
 
-static void take_transfer(const struct cupti_transfer *t, uint32_t kind, uint32_t correlation)
+static void take_peer(const struct cupti_transfer_peer *t)
+{
+	batch_work(&(struct inject_work){
+		.kind = INJECT_LAUNCH_COPY,
+		.correlation = t->correlation,
+		.device = t->device,
+		.stream = t->stream,
+		.start_ns = t->start,
+		.end_ns = t->end,
+		.bytes = t->bytes,
+		.detail = (uint8_t)t->kinds,
+		.node = t->node,
+	});
+}
+
+static void take_transfer(const struct cupti_transfer *t, uint32_t kind)
 {
 	batch_work(&(struct inject_work){
 		.kind = kind,
-		.correlation = correlation,
+		.correlation = t->correlation,
 		.device = t->device,
 		.stream = t->stream,
 		.start_ns = t->start,
 		.end_ns = t->end,
 		.bytes = t->bytes,
 		.detail = kind == INJECT_LAUNCH_COPY ? t->copy_kind : 0,
+		.node = t->node,
 	});
 }
 
@@ -214,14 +261,13 @@ static void take_record(const uint8_t *record)
 		take_kernel((const void *)record);
 		break;
 	case CUPTI_KIND_MEMCPY:
-		take_transfer(transfer, INJECT_LAUNCH_COPY, transfer->correlation);
+		take_transfer(transfer, INJECT_LAUNCH_COPY);
 		break;
 	case CUPTI_KIND_MEMSET:
-		take_transfer(transfer, INJECT_LAUNCH_FILL, transfer->correlation);
+		take_transfer(transfer, INJECT_LAUNCH_FILL);
 		break;
 	case CUPTI_KIND_MEMCPY_PEER:
-		take_transfer(transfer, INJECT_LAUNCH_COPY,
-			      ((const struct cupti_transfer_peer *)transfer)->correlation);
+		take_peer((const void *)record);
 		break;
 	default:
 		break;
@@ -255,6 +301,8 @@ static void enable_calls(uint32_t enable)
 	for (uint32_t id = 0; id < CALL_ID_MAX; id++)
 		if (shape_of_id[id])
 			cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, id);
+	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CREATED);
+	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CLONED);
 	if (enable && !accel_prof_cuda_samplers)
 		return;
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED);
@@ -406,6 +454,8 @@ int InitializeInjection(void)
 	for (size_t i = 0; i < COUNT(calls); i++)
 		for (uint32_t id = calls[i].first; id <= calls[i].last; id++)
 			shape_of_id[id] = (uint8_t)(calls[i].shape + 1);
+	for (const uint16_t *id = graph_calls; *id; id++)
+		shape_of_id[*id] = SHAPE_CAPTURE + 1;
 	/* One who listens already is told of the first launch. */
 	look();
 	atexit(flush_at_exit);

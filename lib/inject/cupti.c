@@ -39,6 +39,9 @@ int cupti_load(struct cupti *ret, char *why, size_t size)
 	}
 	CUPTI_FUNCTIONS(CUPTI_LOAD)
 #undef CUPTI_LOAD
+#define CUPTI_LOOK(name, symbol, parameters) *(void **)&ret->name = dlsym(library, symbol);
+	CUPTI_OPTIONAL(CUPTI_LOOK)
+#undef CUPTI_LOOK
 	if (ret->get_version(&ret->version) != CUPTI_OK || ret->version < OLDEST_VERSION) {
 		snprintf(why, size, "libcupti is older than CUDA 11");
 		return -1;

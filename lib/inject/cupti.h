@@ -22,6 +22,8 @@ typedef int cupti_result; /* 0 is CUPTI_SUCCESS */
 #define CUPTI_DOMAIN_RESOURCE 3
 #define CUPTI_MODULE_LOADED   6
 #define CUPTI_MODULE_UNLOADED 7 /* about to be */
+#define CUPTI_NODE_CREATED    13
+#define CUPTI_NODE_CLONED     20
 #define CUPTI_SITE_ENTER      0
 
 enum cupti_kind {
@@ -77,20 +79,36 @@ struct cupti_transfer {
 	uint32_t device, context, stream;
 	uint32_t
 		correlation; /* not of CUpti_ActivityMemcpyPtoP2 and later ones, which is otherwise alike */
+	uint32_t padding[4];
+	uint64_t node; /* not of those either */
 };
 
 struct cupti_transfer_peer {
-	struct cupti_transfer
-		first; /* with the device that it comes from in @correlation's place */
+	uint32_t kind, kinds;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, source_device;
 	uint32_t source_context, destination_device, destination_context;
 	uint32_t correlation;
+	uint64_t padding;
+	uint64_t node;
 };
 
-/* CUpti_ResourceData, with a CUpti_ModuleResourceData. */
+/* CUpti_ResourceData; the descriptor is a CUpti_ModuleResourceData or a CUpti_GraphData. */
 struct cupti_resource {
 	void *context, *handle;
-	const struct cupti_module *descriptor;
+	const void *descriptor;
 };
+
+/* CUpti_GraphData */
+struct cupti_graph {
+	void *graph, *original_graph;
+	void *node, *original_node;
+	int type; /* of the node */
+	void *dependency, *executable;
+};
+#define CUPTI_NODE_KERNEL 0
+#define CUPTI_NODE_COPY   1
+#define CUPTI_NODE_FILL   2
 
 struct cupti_module {
 	uint32_t id;
@@ -203,9 +221,13 @@ typedef void cupti_buffer_done(void *context, uint32_t stream, uint8_t *buffer, 
 	F(pc_set, "cuptiPCSamplingSetConfigurationAttribute", (struct cupti_pc_request *))   \
 	F(pc_get, "cuptiPCSamplingGetData", (struct cupti_pc_request *))
 
+/* Without these less is told. */
+#define CUPTI_OPTIONAL(F) F(node_id, "cuptiGetGraphNodeId", (void *, uint64_t *))
+
 struct cupti {
 #define CUPTI_MEMBER(name, symbol, parameters) cupti_result(*name) parameters;
 	CUPTI_FUNCTIONS(CUPTI_MEMBER)
+	CUPTI_OPTIONAL(CUPTI_MEMBER)
 #undef CUPTI_MEMBER
 	uint32_t version;
 };

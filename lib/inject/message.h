@@ -33,6 +33,9 @@ enum inject_launch_kind {
 	INJECT_LAUNCH_COPY,
 	INJECT_LAUNCH_FILL,
 	INJECT_LAUNCH_GRAPH,
+	/* Recorded into a graph and not launched: the kind of work is in the correlation's place, the
+	 * node's number (CUPTI's) in the stream's. */
+	INJECT_LAUNCH_NODE,
 };
 
 enum inject_type {
@@ -42,6 +45,7 @@ enum inject_type {
 	INJECT_DROPPED,    /* struct inject_dropped */
 	INJECT_CODE,       /* struct inject_code: a part of a module's image */
 	INJECT_SAMPLES,    /* struct inject_samples: of one instruction */
+	INJECT_NODE,       /* struct inject_node: a node of a graph has been copied */
 };
 
 struct inject_header {
@@ -70,6 +74,11 @@ struct inject_work {
 	uint32_t name;   /* of a kernel: as in inject_name */
 	uint32_t detail; /* of a copy: CUpti_ActivityMemcpyKind */
 	uint64_t node;   /* of a graph; 0: none */
+};
+
+struct inject_node {
+	struct inject_header header;
+	uint64_t node, original;
 };
 
 struct inject_dropped {

@@ -320,6 +320,106 @@ static void test_image(void **state)
 	runtime_close(&t);
 }
 
+#define GRAPH      0xa000
+#define EXECUTABLE 0xb000
+
+/* What is called on a captured stream is no launch, and belongs to what is made of the graph. */
+static void test_graph(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	runtime_hit(&t, (struct hit){ "cuStreamBeginCapture_v2", .tid = 1, .value = { STREAM } });
+	launch(&t, "cuLaunchKernel", 1, FUNCTION);
+	/* Another stream is not captured. */
+	runtime_hit(&t, (struct hit){ "cuMemsetD32Async", .tid = 1, .value = { 50, STREAM + 1 } });
+	runtime_hit(&t, (struct hit){ "cuStreamEndCapture", .tid = 1,
+				      .value = { STREAM, 0x10, GRAPH, 0 } });
+	/* Function, 1 x 2 x 3 blocks of 4 x 5 x 6; of any kind, a kernel's and an event's (7). */
+	runtime_hit(&t, (struct hit){ "cuGraphAddKernelNode_v2", .tid = 1,
+				      .value = { GRAPH, KERNEL, 1 | 2ull << 32, 3 | 4ull << 32,
+						 5 | 6ull << 32 } });
+	runtime_hit(&t, (struct hit){ "cuGraphAddNode_v2", .tid = 1,
+				      .value = { GRAPH, 0, KERNEL, 7, 8, 9 } });
+	runtime_hit(&t, (struct hit){ "cuGraphAddNode_v2", .tid = 1,
+				      .value = { GRAPH, 7, KERNEL, 7, 8, 9 } });
+	runtime_hit(&t, (struct hit){ "cuGraphInstantiateWithFlags", .tid = 1,
+				      .value = { 0x10, GRAPH, EXECUTABLE, 0 } });
+	runtime_hit(&t, (struct hit){ "cuGraphLaunch", .tid = 1, .value = { EXECUTABLE, STREAM } });
+	runtime_hit(&t, (struct hit){ "cuGraphLaunch", .tid = 1, .value = { 0xbad, STREAM } });
+	launch(&t, "cuLaunchKernel", 1, FUNCTION);
+	runtime_finish(&t);
+
+	static const uint32_t flags[] = {
+		LAUNCH_CAPTURED, 0, LAUNCH_CAPTURED, LAUNCH_CAPTURED, 0, 0, 0
+	};
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), ARRAY_SIZE(flags));
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		assert_int_equal(launch_record(&t, i)->flags, flags[i]);
+	uint64_t graph = launch_record(&t, 0)->graph;
+	assert_int_not_equal(graph, 0);
+	assert_int_equal(launch_record(&t, 2)->graph, graph);
+	assert_int_equal(launch_record(&t, 2)->block[2], 6);
+	assert_int_equal(launch_record(&t, 3)->grid[0], 7);
+	assert_int_equal(launch_record(&t, 4)->graph, graph);
+	assert_int_equal(launch_record(&t, 4)->kind, LAUNCH_GRAPH);
+	assert_int_equal(launch_record(&t, 5)->graph, 0);
+	assert_int_equal(launch_record(&t, 6)->graph, 0);
+	assert_string_equal(runtime_info(&t, "cuda.launches"), "4");
+	assert_string_equal(runtime_info(&t, "cuda.captured"), "3");
+	runtime_close(&t);
+}
+
+/* A graph's work names the node, which may be a copy of the one that was recorded. */
+static void test_graph_told(void **state)
+{
+	static struct runtime t;
+	struct inject_work work = {
+		.header = { INJECT_WORK, 0, sizeof(work) },
+		.correlation = 77,
+		.kind = INJECT_LAUNCH_KERNEL,
+		.start_ns = 5000,
+		.end_ns = 6000,
+		.node = 901,
+	};
+	struct {
+		struct inject_node copied, of_nothing;
+		struct inject_work work[3];
+	} batch = {
+		.copied = { { INJECT_NODE, 0, sizeof(batch.copied) }, 901, 900 },
+		.of_nothing = { { INJECT_NODE, 0, sizeof(batch.copied) }, 902, 888 },
+		.work = { work, work, work },
+	};
+
+	(void)state;
+	batch.work[1].node = 902;
+	batch.work[2].node = 900;
+	batch.work[2].kind = INJECT_LAUNCH_COPY;
+	runtime_open(&t);
+	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
+				      .value = { INJECT_LAUNCH_KERNEL | (uint64_t)INJECT_LAUNCH_NODE
+										<< 32,
+						 FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32,
+						 5 | 6ull << 32, 900 } });
+	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
+				      .value = { 77 | (uint64_t)INJECT_LAUNCH_GRAPH << 32 } });
+	runtime_hit(&t,
+		    (struct hit){ INJECT_CUDA_BATCH, .tid = 9, .value = { 0x9000, sizeof(batch) },
+				  .text = (const char *)&batch, .text_size = sizeof(batch) });
+	runtime_finish(&t);
+
+	const struct record_launch *recorded = launch_record(&t, 0);
+	assert_int_equal(recorded->flags, LAUNCH_CAPTURED);
+	assert_int_equal(recorded->block[1], 5);
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 2);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 0)->dispatch.captured,
+			 recorded->correlation);
+	assert_int_equal(runtime_record(&t, RECORD_DISPATCH, 1)->dispatch.captured, 0);
+	assert_int_equal(runtime_record(&t, RECORD_COPY, 0)->copy.captured, recorded->correlation);
+	runtime_close(&t);
+}
+
 /* Told by the library inside: launches, then their work; and what is no work is left. */
 static void test_told(void **state)
 {
@@ -393,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_transfers),      cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_waits),          cmocka_unit_test(test_runtime_nested),
 		cmocka_unit_test(test_runtime_direct), cmocka_unit_test(test_image),
+		cmocka_unit_test(test_graph),          cmocka_unit_test(test_graph_told),
 		cmocka_unit_test(test_told),
 	};
 

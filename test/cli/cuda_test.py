@@ -210,6 +210,57 @@ class Paced(Mocks):
             self.assertEqual(run('record', '--stack-share', share, '--', 'true').returncode, 129)
 
 
+class Graphs(Mocks):
+    """What is recorded into a graph is no launch; what a graph's launch runs is shown below it, and
+    below where it was recorded."""
+
+    RECORDED = {'red_kernel': 'run_graph;record_graph;record_layer;launch_red',
+                'Memcpy DtoH': 'run_graph;record_graph;record_layer;cuMemcpyDtoHAsync_v2',
+                'blue': 'run_graph;add_by_name;cuGraphAddKernelNode_v2'}
+
+    WARM_UPS = 100
+
+    def whole(self, record):
+        """Walks end in the libraries until their tables are there."""
+        for _ in range(5):
+            _, capture = record('graph', str(COUNT), CUBIN)
+            captured = [r for r in capture.records['LAUNCH'] if r.get('flags') == 'captured']
+            if all(('cuda_calls' in [name for name, _ in r.stack][-4:]) for r in captured):
+                return capture, captured
+        self.skipTest('the machine is too slow for whole stacks')
+        return None
+
+    def check_folded(self, metric, each):
+        found = {}
+        for line in run('flamegraph', '-i', self.data, '--metric', metric, '--format',
+                        'folded').stdout.splitlines():
+            stack, _, number = line.rpartition(' ')
+            if '[graph replay]' in stack:
+                name = stack.rpartition(';')[2].removesuffix('_[G]')
+                self.assertRegex(stack, rf';replay;cuGraphLaunch;(enter;)?\[graph replay\];'
+                                        rf'{self.RECORDED[name]}[;-]')
+                found[name] = int(number)
+        self.assertEqual(found, {name: each * COUNT for name in self.RECORDED})
+
+    def test_outside(self):
+        """Without times, each launch of the graph is one of all that was recorded into it."""
+        capture, captured = self.whole(self.outside)
+        self.assertEqual([r['kind'] for r in captured], ['kernel', 'copy', 'kernel'])
+        self.assertEqual(captured[2]['grid'], '5,0,0')
+        launches = Counter(r['kind'] for r in capture.records['LAUNCH'] if r.get('flags') is None)
+        self.assertEqual(launches, {'graph': COUNT, 'kernel': 1 + self.WARM_UPS})
+        self.check_folded('launches', 1)
+
+    def test_inside(self):
+        capture, _ = self.whole(self.record)
+        self.assertEqual(self.work(capture), {'red_kernel': COUNT + 1, 'Memcpy DtoH': COUNT,
+                                              '_Z11blue_kernelPf': COUNT + self.WARM_UPS})
+        launches = Counter(r['kind'] for r in capture.records['LAUNCH'] if r.get('flags') is None)
+        self.assertEqual(launches, {'graph': COUNT, 'kernel': 1 + self.WARM_UPS})
+        self.check_folded('device-time', self.WORK)
+        self.assertIn(f'graph replay {3 * COUNT}', run('report', '-i', self.data).stdout)
+
+
 class Inside(Mocks):
     """With our library in it: launches by its calls, and the device's times by CUPTI's records."""
 
@@ -227,7 +278,8 @@ class Inside(Mocks):
         self.assertEqual(summary['devices'][0]['busy_ns'], total)
         text = run('report', '-i', self.data).stdout
         self.assertNotIn('accel_prof_cuda_launch', text)
-        self.assertIn('launch_red', run('report', '-i', self.data, '--view', 'kernels').stdout)
+        self.assertIn(';launch_red;cuLaunchKernel;', run('flamegraph', '-i', self.data, '--format',
+                                                        'folded').stdout)
 
     def test_other_tool(self):
         """One in the process already, or one that the environment names: launches all the same."""

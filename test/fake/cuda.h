@@ -18,7 +18,9 @@ typedef struct fake_module *CUmodule;
 typedef struct fake_library *CUlibrary;
 typedef struct fake_function *CUfunction;
 typedef struct fake_kernel *CUkernel;
+typedef struct fake_graph *CUgraph;
 typedef struct fake_graph *CUgraphExec;
+typedef struct fake_node *CUgraphNode;
 
 #define CUDA_SUCCESS               0
 #define CUDA_ERROR_INVALID_VALUE   1
@@ -33,6 +35,16 @@ typedef struct {
 	void *attrs;
 	unsigned int numAttrs;
 } CUlaunchConfig;
+
+typedef struct {
+	CUfunction func;
+	unsigned int gridDimX, gridDimY, gridDimZ;
+	unsigned int blockDimX, blockDimY, blockDimZ;
+	unsigned int sharedMemBytes;
+	void **kernelParams, **extra;
+	CUkernel kern;
+	CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
@@ -66,4 +78,11 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x, unsigned 
 			     void **parameters, void **extra);
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
 			  void **extra);
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
+CUresult cuGraphCreate(CUgraph *graph, unsigned int flags);
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				 size_t count, const CUDA_KERNEL_NODE_PARAMS *parameters);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
+				     unsigned long long flags);
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);

@@ -11,6 +11,13 @@ struct fake_cuda_call {
 	const void *parameters;
 	const char *symbol;
 	void *context;
+	const int *result; /* when it returns; NULL: it begins */
+};
+
+/* A node of a graph begins with its number. */
+struct fake_cuda_node {
+	const uint64_t *node, *original; /* that it is copied from; NULL: it is new */
+	int type;                        /* CUgraphNodeType */
 };
 
 struct fake_cuda_module {
@@ -39,4 +46,5 @@ struct fake_cuda_work {
 extern void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
 /* A module has been loaded, or is about to be unloaded. */
 extern void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
+extern void (*fake_cuda_node_hook)(const struct fake_cuda_node *node);
 extern void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);

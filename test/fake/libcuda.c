@@ -26,6 +26,19 @@ struct fake_context {
 struct fake_stream {
 	uint64_t busy_until_ns;
 	uint32_t number;
+	struct fake_graph *graph; /* that is recorded from it */
+};
+
+#define NODES_MAX 256
+
+struct fake_node {
+	uint64_t number;
+	struct fake_cuda_work work;
+};
+
+struct fake_graph {
+	struct fake_node nodes[NODES_MAX];
+	size_t count;
 };
 
 struct fake_function {
@@ -55,6 +68,7 @@ static uint64_t now_ns(void)
 
 void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
 void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);
+void (*fake_cuda_node_hook)(const struct fake_cuda_node *node);
 void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
 
 /* Begin of a call, as CUPTI counts them: its number. */
@@ -62,11 +76,40 @@ static uint32_t enter(uint32_t id, const char *name, const void *parameters, con
 {
 	static uint32_t last;
 	uint32_t correlation = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-	struct fake_cuda_call call = { id, correlation, name, parameters, symbol, current };
+	struct fake_cuda_call call = { id, correlation, name, parameters, symbol, current, NULL };
 
 	if (fake_cuda_call_hook)
 		fake_cuda_call_hook(&call);
 	return correlation;
+}
+
+/* Its end. Returns @result. */
+static CUresult leave(uint32_t id, uint32_t correlation, const char *name, CUresult result)
+{
+	struct fake_cuda_call call = { id, correlation, name, NULL, NULL, current, &result };
+
+	if (fake_cuda_call_hook)
+		fake_cuda_call_hook(&call);
+	return result;
+}
+
+static struct fake_node *add_node(struct fake_graph *graph, const struct fake_cuda_work *w,
+				  const uint64_t *original)
+{
+	static const int types[] = {
+		[FAKE_WORK_KERNEL] = 0, [FAKE_WORK_COPY] = 1, [FAKE_WORK_FILL] = 2
+	};
+	static uint64_t last = 1000;
+	struct fake_node *node = &graph->nodes[graph->count++];
+	struct fake_cuda_node hook = { &node->number, original, types[w->kind] };
+
+	if (graph->count == NODES_MAX)
+		abort();
+	node->number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	node->work = *w;
+	if (fake_cuda_node_hook)
+		fake_cuda_node_hook(&hook);
+	return node;
 }
 
 /* What every call that gives the device work comes to. */
@@ -75,6 +118,10 @@ static CUresult work(CUstream stream, struct fake_cuda_work w)
 	uint64_t now = now_ns();
 
 	stream = stream ? stream : &default_stream;
+	if (stream->graph) {
+		add_node(stream->graph, &w, NULL);
+		return CUDA_SUCCESS;
+	}
 	pthread_mutex_lock(&lock);
 	w.start_ns = stream->busy_until_ns > now ? stream->busy_until_ns : now;
 	w.end_ns = w.start_ns + work_ns;
@@ -290,7 +337,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
 					    .kind = FAKE_WORK_COPY,
 					    .detail = 1,
 					    .bytes = size });
-	return wait_for(&default_stream);
+	return leave(276, correlation, "cuMemcpyHtoD_v2", wait_for(&default_stream));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream)
@@ -299,10 +346,11 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream 
 
 	(void)from;
 	memset(to, 0, size);
-	return work(stream, (struct fake_cuda_work){ .correlation = correlation,
-						     .kind = FAKE_WORK_COPY,
-						     .detail = 2,
-						     .bytes = size });
+	work(stream, (struct fake_cuda_work){ .correlation = correlation,
+					      .kind = FAKE_WORK_COPY,
+					      .detail = 2,
+					      .bytes = size });
+	return leave(279, correlation, "cuMemcpyDtoHAsync_v2", CUDA_SUCCESS);
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count)
@@ -310,9 +358,10 @@ CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count)
 	uint32_t correlation = enter(251, "cuMemsetD32_v2", NULL, NULL);
 
 	(void)to, (void)value;
-	return work(NULL, (struct fake_cuda_work){ .correlation = correlation,
-						   .kind = FAKE_WORK_FILL,
-						   .bytes = 4 * count });
+	work(NULL, (struct fake_cuda_work){ .correlation = correlation,
+					    .kind = FAKE_WORK_FILL,
+					    .bytes = 4 * count });
+	return leave(251, correlation, "cuMemsetD32_v2", CUDA_SUCCESS);
 }
 
 /* The driver's parameters as its callbacks get them (generated_cuda_meta.h). */
@@ -329,12 +378,20 @@ struct config_parameters {
 	void **parameters, **extra;
 };
 
-static CUresult run(CUfunction function, CUstream stream, uint32_t correlation)
+static struct fake_cuda_work kernel_work(CUfunction function, uint32_t correlation)
 {
-	return work(stream, (struct fake_cuda_work){ .correlation = correlation,
-						     .kind = FAKE_WORK_KERNEL,
-						     .name = function->name,
-						     .module = function->module->image });
+	return (struct fake_cuda_work){ .correlation = correlation,
+					.kind = FAKE_WORK_KERNEL,
+					.name = function->name,
+					.module = function->module->image };
+}
+
+static CUresult run(uint32_t id, const char *name, CUfunction function, CUstream stream,
+		    const void *parameters)
+{
+	uint32_t correlation = enter(id, name, parameters, function->name);
+
+	return leave(id, correlation, name, work(stream, kernel_work(function, correlation)));
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -350,7 +407,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 
 	if (!function)
 		return CUDA_ERROR_INVALID_VALUE;
-	return run(function, stream, enter(307, "cuLaunchKernel", &p, function->name));
+	return run(307, "cuLaunchKernel", function, stream, &p);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -366,7 +423,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x, unsigned 
 
 	if (!function)
 		return CUDA_ERROR_INVALID_VALUE;
-	return run(function, stream, enter(442, "cuLaunchKernel_ptsz", &p, function->name));
+	return run(442, "cuLaunchKernel_ptsz", function, stream, &p);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
@@ -376,19 +433,70 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 
 	if (!function)
 		return CUDA_ERROR_INVALID_VALUE;
-	return run(function, config->hStream, enter(652, "cuLaunchKernelEx", &p, function->name));
+	return run(652, "cuLaunchKernelEx", function, config->hStream, &p);
 }
 
-/* A graph of two kernels: both are the launch's. */
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+	uint32_t correlation = enter(539, "cuStreamBeginCapture_v2", NULL, NULL);
+
+	(void)mode;
+	stream->graph = calloc(1, sizeof(*stream->graph));
+	return leave(539, correlation, "cuStreamBeginCapture_v2", CUDA_SUCCESS);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	uint32_t correlation = enter(497, "cuStreamEndCapture", NULL, NULL);
+
+	*graph = stream->graph;
+	stream->graph = NULL;
+	return leave(497, correlation, "cuStreamEndCapture", CUDA_SUCCESS);
+}
+
+CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
+{
+	(void)flags;
+	*graph = calloc(1, sizeof(**graph));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				 size_t count, const CUDA_KERNEL_NODE_PARAMS *parameters)
+{
+	struct fake_cuda_work w = kernel_work(parameters->func, 0);
+
+	(void)dependencies, (void)count;
+	*node = add_node(graph, &w, NULL);
+	return CUDA_SUCCESS;
+}
+
+/* Its nodes are others. */
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
+				     unsigned long long flags)
+{
+	(void)flags;
+	*executable = calloc(1, sizeof(**executable));
+	for (size_t i = 0; i < graph->count; i++)
+		add_node(*executable, &graph->nodes[i].work, &graph->nodes[i].number);
+	return CUDA_SUCCESS;
+}
+
+/* No graph is one of two kernels. All of a graph is the launch's. */
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
 	uint32_t correlation = enter(514, "cuGraphLaunch", NULL, NULL);
 
-	(void)graph;
-	for (uint64_t node = 1; node <= 2; node++)
+	for (uint64_t node = 1; !graph && node <= 2; node++)
 		work(stream, (struct fake_cuda_work){ .correlation = correlation,
 						      .kind = FAKE_WORK_KERNEL,
 						      .name = node == 1 ? "node_one" : "node_two",
 						      .node = node });
-	return CUDA_SUCCESS;
+	for (size_t i = 0; graph && i < graph->count; i++) {
+		struct fake_cuda_work w = graph->nodes[i].work;
+		w.correlation = correlation;
+		w.node = graph->nodes[i].number;
+		work(stream, w);
+	}
+	return leave(514, correlation, "cuGraphLaunch", CUDA_SUCCESS);
 }

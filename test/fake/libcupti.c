@@ -21,8 +21,8 @@
 
 /* CUpti_ActivityKernel10, CUpti_ActivityMemcpy6, CUpti_ActivityMemset4: sizes in bytes. */
 #define KERNEL_BYTES 216
-#define MEMCPY_BYTES 80
-#define MEMSET_BYTES 64
+#define MEMCPY_BYTES 96
+#define MEMSET_BYTES 88
 
 #define IDS     1024
 #define RECORDS 65536
@@ -38,7 +38,7 @@ typedef void callback(void *data, int domain, uint32_t id, const void *call);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static callback *subscribed;
 static void *subscriber_data;
-static bool is_enabled[IDS], is_resource_enabled[16], is_active[64];
+static bool is_enabled[IDS], is_resource_enabled[32], is_active[64];
 static uint64_t (*now)(void);
 static void (*want_buffer)(uint8_t **, size_t *, size_t *);
 static void (*buffer_done)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -64,7 +64,9 @@ static void on_call(const struct fake_cuda_call *call)
 		uint32_t context_id, padding2;
 		uint64_t *data;
 		uint32_t correlation;
-	} data = { .function = call->name,
+	} data = { .site = call->result != NULL,
+		   .result = (void *)call->result,
+		   .function = call->name,
 		   .parameters = call->parameters,
 		   .symbol = call->symbol,
 		   .context = call->context,
@@ -103,6 +105,7 @@ static void fill_copy(struct record *r, const struct fake_cuda_work *w)
 	PUT(r, 32, w->device);
 	PUT(r, 40, w->stream);
 	PUT(r, 44, w->correlation);
+	PUT(r, 64, w->node);
 }
 
 /* Samples: what one run of a kernel gives, and what has not been asked for yet. */
@@ -182,6 +185,30 @@ static void on_module(const struct fake_cuda_module *m, int is_loaded)
 		subscribed(subscriber_data, 3, id, &data);
 }
 
+static void on_node(const struct fake_cuda_node *n)
+{
+	struct {
+		void *graph, *original_graph;
+		const void *node, *original;
+		int type;
+		void *dependency, *executable;
+	} graph = { .node = n->node, .original = n->original, .type = n->type };
+	struct {
+		void *context, *handle;
+		const void *descriptor;
+	} data = { NULL, NULL, &graph };
+	uint32_t id = n->original ? 20 : 13;
+
+	if (subscribed && is_resource_enabled[id])
+		subscribed(subscriber_data, 3, id, &data);
+}
+
+EXPORT int cuptiGetGraphNodeId(const void *node, uint64_t *number)
+{
+	*number = *(const uint64_t *)node;
+	return 0;
+}
+
 static void on_work(const struct fake_cuda_work *w)
 {
 	static uint64_t count;
@@ -221,6 +248,7 @@ EXPORT int cuptiSubscribe(void **subscriber, callback *function, void *data)
 	fake_cuda_call_hook = on_call;
 	fake_cuda_work_hook = on_work;
 	fake_cuda_module_hook = on_module;
+	fake_cuda_node_hook = on_node;
 	return 0;
 }
 
@@ -234,7 +262,7 @@ EXPORT int cuptiUnsubscribe(void *subscriber)
 EXPORT int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t id)
 {
 	(void)subscriber;
-	if (domain == 3 && id < 16) {
+	if (domain == 3 && id < 32) {
 		is_resource_enabled[id] = enable;
 		return 0;
 	}

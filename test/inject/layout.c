@@ -28,9 +28,19 @@ SAME(cupti_transfer, device, CUpti_ActivityMemcpy6, deviceId);
 SAME(cupti_transfer, stream, CUpti_ActivityMemcpy6, streamId);
 SAME(cupti_transfer, correlation, CUpti_ActivityMemcpy6, correlationId);
 SAME(cupti_transfer, correlation, CUpti_ActivityMemcpy3, correlationId);
-SAME(cupti_transfer, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
-SAME(cupti_transfer, stream, CUpti_ActivityMemcpyPtoP4, streamId);
+SAME(cupti_transfer, node, CUpti_ActivityMemcpy6, graphNodeId);
+SAME(cupti_transfer, node, CUpti_ActivityMemcpy3, graphNodeId);
+SAME(cupti_transfer, node, CUpti_ActivityMemset4, graphNodeId);
+SAME(cupti_transfer, node, CUpti_ActivityMemset2, graphNodeId);
+SAME(cupti_transfer_peer, kinds, CUpti_ActivityMemcpyPtoP4, copyKind);
+SAME(cupti_transfer_peer, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
+SAME(cupti_transfer_peer, start, CUpti_ActivityMemcpyPtoP4, start);
+SAME(cupti_transfer_peer, device, CUpti_ActivityMemcpyPtoP4, deviceId);
+SAME(cupti_transfer_peer, stream, CUpti_ActivityMemcpyPtoP4, streamId);
 SAME(cupti_transfer_peer, correlation, CUpti_ActivityMemcpyPtoP4, correlationId);
+SAME(cupti_transfer_peer, node, CUpti_ActivityMemcpyPtoP4, graphNodeId);
+SAME(cupti_transfer_peer, correlation, CUpti_ActivityMemcpyPtoP2, correlationId);
+SAME(cupti_transfer_peer, node, CUpti_ActivityMemcpyPtoP2, graphNodeId);
 SAME(cupti_transfer, bytes, CUpti_ActivityMemset4, bytes);
 SAME(cupti_transfer, start, CUpti_ActivityMemset4, start);
 SAME(cupti_transfer, device, CUpti_ActivityMemset4, deviceId);
@@ -44,6 +54,9 @@ SAME(cupti_call, context, CUpti_CallbackData, context);
 SAME(cupti_call, correlation, CUpti_CallbackData, correlationId);
 
 SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_graph, node, CUpti_GraphData, node);
+SAME(cupti_graph, original_node, CUpti_GraphData, originalNode);
+SAME(cupti_graph, type, CUpti_GraphData, nodeType);
 SAME(cupti_module, size, CUpti_ModuleResourceData, cubinSize);
 SAME(cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
 SAME(cupti_crc, cubin, CUpti_GetCubinCrcParams, cubin);
@@ -90,6 +103,12 @@ _Static_assert(CUPTI_PC_CONTINUOUS == CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUO
 _Static_assert(CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY, "error");
 _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED, "id");
 _Static_assert(CUPTI_MODULE_UNLOADED == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, "id");
+
+_Static_assert(CUPTI_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "id");
+_Static_assert(CUPTI_NODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "id");
+_Static_assert(CUPTI_NODE_KERNEL == CU_GRAPH_NODE_TYPE_KERNEL, "node");
+_Static_assert(CUPTI_NODE_COPY == CU_GRAPH_NODE_TYPE_MEMCPY, "node");
+_Static_assert(CUPTI_NODE_FILL == CU_GRAPH_NODE_TYPE_MEMSET, "node");
 
 _Static_assert((int)CUPTI_KIND_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY, "kind");
 _Static_assert((int)CUPTI_KIND_MEMSET == CUPTI_ACTIVITY_KIND_MEMSET, "kind");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_calls driver|runtime|fast|quarters COUNT CUBIN [wait]
+ * cuda_calls driver|runtime|fast|quarters|graph COUNT CUBIN [wait]
  *
  * A program that uses CUDA: COUNT launches each from two functions, with copies and waits between
  * them, by the driver's interface, with modules, libraries and kernels; or COUNT of a kernel by the
  * runtime's; "fast" makes nothing but launches, as many as it can; "quarters" too, of one kernel, of
- * each four one from launch_red() and three from another function. With "wait" it says "ready" when its functions are known, and waits for a line on its
+ * each four one from launch_red() and three from another function; "graph" records a kernel and a copy from one function, and adds one by
+ * name from another, and launches that COUNT times from a third. With "wait" it says "ready" when its functions are known, and waits for a line on its
  * input before it launches. CUDA_RED and CUDA_BLUE are other names for the two kernels. Lines for
  * programs to read:
  *
@@ -14,7 +15,6 @@
  */
 #include "../fake/cuda.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +184,59 @@ static void run_quarters(int count)
 		i % 4 ? launch_most() : launch_red();
 }
 
+#define WARM_UPS 100
+
+__attribute__((noinline)) static void record_layer(void *to, CUdeviceptr from)
+{
+	launch_red();
+	check(cuMemcpyDtoHAsync_v2(to, from, 512, stream), "copy in a graph");
+}
+
+__attribute__((noinline)) static void record_graph(CUgraph *graph)
+{
+	static char buffer[512];
+	CUdeviceptr memory;
+
+	check(cuMemAlloc_v2(&memory, sizeof(buffer)), "memory");
+	check(cuStreamBeginCapture_v2(stream, 0), "capture");
+	record_layer(buffer, memory);
+	check(cuStreamEndCapture(stream, graph), "end of capture");
+}
+
+__attribute__((noinline)) static void add_by_name(CUgraph graph)
+{
+	CUDA_KERNEL_NODE_PARAMS parameters = { .func = blue, .gridDimX = 5, .blockDimX = 128 };
+	CUgraphNode node;
+
+	check(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &parameters), "node");
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void replay(CUgraphExec executable)
+{
+	check(cuGraphLaunch(executable, stream), "graph");
+	__asm__ volatile("");
+}
+
+static void run_graph(int count)
+{
+	CUgraphExec executable;
+	CUgraph graph;
+
+	/* As run_runtime(): what is recorded is recorded once. */
+	for (int i = 0; i < WARM_UPS; i++) {
+		launch_blue();
+		usleep(2000);
+	}
+	record_graph(&graph);
+	add_by_name(graph);
+	check(cuGraphInstantiateWithFlags(&executable, graph, 0), "instantiate");
+	for (int i = 0; i < count; i++)
+		replay(executable);
+	launch_red();
+	wait_here();
+}
+
 static void register_stub(void)
 {
 	static void *handle[1];
@@ -202,22 +255,30 @@ static void run_runtime(int count)
 	printf("launch_stub %d\n", count);
 }
 
+static const struct {
+	const char *name;
+	void (*run)(int count);
+} ways[] = {
+	{ "driver", run_driver }, { "runtime", run_runtime },   { "fast", run_fast },
+	{ "graph", run_graph },   { "quarters", run_quarters },
+};
+
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 0;
-	bool by_runtime = argc > 1 && strcmp(argv[1], "runtime") == 0;
-	bool fast = argc > 1 && strcmp(argv[1], "fast") == 0;
-	bool quarters = argc > 1 && strcmp(argv[1], "quarters") == 0;
+	void (*run)(int) = NULL;
 	char line[8];
 
-	if (count < 1 || argc < 4 ||
-	    (!by_runtime && !fast && !quarters && strcmp(argv[1], "driver") != 0)) {
-		fputs("usage: cuda_calls driver|runtime|fast|quarters COUNT CUBIN [wait]\n",
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strcmp(argv[1], ways[i].name) == 0)
+			run = ways[i].run;
+	if (count < 1 || argc < 4 || !run) {
+		fputs("usage: cuda_calls driver|runtime|fast|quarters|graph COUNT CUBIN [wait]\n",
 		      stderr);
 		return 2;
 	}
 	start_device();
-	if (by_runtime)
+	if (run == run_runtime)
 		register_stub();
 	else
 		look_up(read_file(argv[3]));
@@ -227,13 +288,6 @@ int main(int argc, char **argv)
 		if (!fgets(line, sizeof(line), stdin))
 			return 1;
 	}
-	if (by_runtime)
-		run_runtime(count);
-	else if (fast)
-		run_fast(count);
-	else if (quarters)
-		run_quarters(count);
-	else
-		run_driver(count);
+	run(count);
 	return 0;
 }
