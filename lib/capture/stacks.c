@@ -8,20 +8,21 @@ void stacks_release(struct stacks *t)
 {
 	vec_release(&t->entries);
 	vec_release(&t->nodes);
-	hash_release(&t->by_node);
+	vec_release(&t->runs);
+	hash_release(&t->by_branch);
 	hash_release(&t->by_stack);
 }
 
 void stacks_retire(struct stacks *t)
 {
-	hash_release(&t->by_node);
+	hash_release(&t->by_branch);
 	hash_release(&t->by_stack);
 }
 
 void stacks_restart(struct stacks *t, uint32_t first)
 {
 	stacks_retire(t);
-	t->entries.len = t->nodes.len = 0;
+	t->entries.len = t->nodes.len = t->runs.len = 0;
 	t->first = first;
 }
 
@@ -32,10 +33,29 @@ const struct stack_entry *stacks_get(const struct stacks *t, uint32_t id)
 	return i < t->entries.len && t->entries.data[i].is_known ? &t->entries.data[i] : NULL;
 }
 
+static const struct stack_run *run_of(const struct stacks *t, uint32_t node)
+{
+	return &t->runs.data[t->nodes.data[node].run];
+}
+
+static uint32_t caller_of(const struct stacks *t, uint32_t node)
+{
+	const struct stack_run *run = run_of(t, node);
+
+	return node == run->first ? run->parent : node - 1;
+}
+
+static uint32_t depth_of(const struct stacks *t, uint32_t node)
+{
+	const struct stack_run *run = run_of(t, node);
+
+	return run->depth + (node - run->first);
+}
+
 void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret)
 {
-	for (uint32_t n = entry->leaf; count; n = t->nodes.data[n].parent, count--)
+	for (uint32_t n = entry->leaf; count; n = caller_of(t, n), count--)
 		*ret++ = (struct record_frame){ .object = t->nodes.data[n].object,
 						.offset = t->nodes.data[n].offset };
 }
@@ -43,28 +63,36 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint
 /* The node where the @kept root-most frames of a stack end. */
 static uint32_t node_above(const struct stacks *t, const struct stack_entry *entry, uint32_t kept)
 {
-	uint32_t node = entry->leaf, up = entry->depth - kept;
+	uint32_t node = kept ? entry->leaf : 0;
 
-	/* Mostly it is one that the stack brought, and those are numbered from the root on. */
-	if (entry->fresh) {
-		uint32_t fresh = entry->fresh, step = up < fresh ? up : fresh - 1;
-		node -= step;
-		up -= step;
-	}
-	for (; up; up--)
-		node = t->nodes.data[node].parent;
-	return node;
+	while (node && run_of(t, node)->depth > kept)
+		node = run_of(t, node)->parent;
+	return node ? run_of(t, node)->first + (kept - run_of(t, node)->depth) : 0;
 }
 
-static int nodes_add(struct stacks *t, struct stack_node node, uint32_t *ret)
+/* A run of @count nodes below @parent, for node_push(). */
+static int run_begin(struct stacks *t, uint32_t parent, uint32_t stack, uint32_t count)
 {
-	if (!t->nodes.len && vec_push(&t->nodes, (struct stack_node){ 0 }) < 0)
+	if ((!t->nodes.len && vec_push(&t->nodes, (struct stack_node){ 0 }) < 0) ||
+	    vec_reserve(&t->nodes, t->nodes.len + count) < 0)
 		return -ENOMEM;
-	node.depth = t->nodes.data[node.parent].depth + 1;
-	if (vec_push(&t->nodes, node) < 0)
-		return -ENOMEM;
-	*ret = (uint32_t)t->nodes.len - 1;
-	return 0;
+	return vec_push(&t->runs, (struct stack_run){
+					  .first = (uint32_t)t->nodes.len,
+					  .parent = parent,
+					  .depth = parent ? depth_of(t, parent) + 1 : 1,
+					  .stack = stack,
+				  });
+}
+
+/* The next node of the last run. */
+static uint32_t node_push(struct stacks *t, uint32_t object, uint64_t offset)
+{
+	t->nodes.data[t->nodes.len] = (struct stack_node){
+		.offset = offset,
+		.object = object,
+		.run = (uint32_t)t->runs.len - 1,
+	};
+	return (uint32_t)t->nodes.len++;
 }
 
 /* ---- the writer's side ---- */
@@ -75,87 +103,80 @@ static uint64_t hash_frame(uint64_t h, const struct record_frame *frame)
 	return h ^ h >> 32;
 }
 
-static uint64_t node_hash(const struct stacks *t, uint32_t node)
-{
-	return node ? t->nodes.data[node].hash : 0;
-}
-
 /* The key of a stack whose frames have @hash. */
 static uint64_t stack_key(uint64_t hash, uint32_t flags)
 {
 	return hash ^ (uint64_t)flags << 48;
 }
 
+static bool is_frame(const struct stacks *t, uint32_t node, const struct record_frame *frame)
+{
+	const struct stack_node *n = &t->nodes.data[node];
+
+	return n->offset == frame->offset && n->object == frame->object;
+}
+
 static bool equals(const struct stacks *t, const struct stack_entry *entry,
 		   const struct record_stack *stack)
 {
 	uint32_t n = entry->leaf;
-	if (entry->flags != stack->flags)
+
+	if (entry->flags != stack->flags || entry->depth != stack->count)
 		return false;
-	for (uint32_t i = 0; i < stack->count && n; i++, n = t->nodes.data[n].parent) {
-		if (t->nodes.data[n].object != stack->frames[i].object ||
-		    t->nodes.data[n].offset != stack->frames[i].offset)
+	for (uint32_t i = 0; i < stack->count; i++, n = caller_of(t, n)) {
+		if (!is_frame(t, n, &stack->frames[i]))
 			return false;
-		if (i + 1 == stack->count)
-			return !t->nodes.data[n].parent;
 	}
-	return !stack->count && !n;
+	return true;
 }
 
-/* The node for a frame above @parent: 1 when it was made for @stack, 0 when it was there. Different
- * paths with one hash take the keys that follow. */
-static int nodes_intern(struct stacks *t, uint32_t parent, const struct record_frame *frame,
-			uint32_t stack, uint32_t *ret)
+/* The callee @frame of @node: its node, or 0 and in @ret_key where a run for it belongs in the index.
+ * Different ones with one hash take the keys that follow. */
+static uint32_t callee_of(const struct stacks *t, uint32_t node, const struct record_frame *frame,
+			  uint64_t *ret_key)
 {
-	uint64_t hash = hash_frame(node_hash(t, parent), frame), key = hash;
+	uint64_t key = hash_frame(node * 0x9e3779b97f4a7c15ULL, frame);
 	uint64_t *found;
 
-	for (; (found = hash_get(&t->by_node, key)); key++) {
-		const struct stack_node *n = &t->nodes.data[*found];
-		if (n->parent == parent && n->object == frame->object &&
-		    n->offset == frame->offset) {
-			*ret = (uint32_t)*found;
-			return 0;
-		}
+	if (node && node + 1 < t->nodes.len &&
+	    t->nodes.data[node + 1].run == t->nodes.data[node].run && is_frame(t, node + 1, frame))
+		return node + 1;
+	for (; (found = hash_get(&t->by_branch, key)); key++) {
+		const struct stack_run *run = &t->runs.data[*found];
+		if (run->parent == node && is_frame(t, run->first, frame))
+			return run->first;
 	}
-	uint32_t node;
-	int rc = nodes_add(t,
-			   (struct stack_node){ .offset = frame->offset,
-						.object = frame->object,
-						.parent = parent,
-						.stack = stack,
-						.hash = hash },
-			   &node);
-	if (rc < 0)
-		return rc;
-	if (hash_set(&t->by_node, key, node) < 0)
-		return -ENOMEM;
-	*ret = node;
-	return 1;
+	*ret_key = key;
+	return 0;
 }
 
-/* Walk the tree for as long as it knows the frames, then extend it. */
+/* Walk the tree for as long as it knows the frames, then extend it by a run. */
 static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t id,
 		      struct record_frame *scratch, struct stack_delta *ret, uint32_t *ret_leaf)
 {
 	struct stack_delta delta = { .frames = scratch };
-	uint32_t node = 0;
-	uint64_t base = 0;
+	uint32_t node = 0, left = stack->count;
+	uint64_t base = 0, key = 0;
 
-	for (uint32_t i = stack->count; i > 0; i--) {
-		struct record_frame frame = stack->frames[i - 1];
-		int rc = nodes_intern(t, node, &frame, id, &node);
-		if (rc < 0)
-			return rc;
-		if (rc > 0) {
-			frame.offset -= base;
-			scratch[delta.count++] = frame;
-			continue;
-		}
-		assert(!delta.count);
-		delta.kept++;
-		delta.parent = t->nodes.data[node].stack;
-		base = frame.offset;
+	for (; left; left--) {
+		uint32_t next = callee_of(t, node, &stack->frames[left - 1], &key);
+		if (!next)
+			break;
+		node = next;
+	}
+	if (node) {
+		delta.kept = stack->count - left;
+		delta.parent = run_of(t, node)->stack;
+		base = t->nodes.data[node].offset;
+	}
+	if (left &&
+	    (run_begin(t, node, id, left) < 0 || hash_set(&t->by_branch, key, t->runs.len - 1) < 0))
+		return -ENOMEM;
+	for (; left; left--) {
+		const struct record_frame *frame = &stack->frames[left - 1];
+		scratch[delta.count++] =
+			(struct record_frame){ frame->object, frame->offset - base };
+		node = node_push(t, frame->object, frame->offset);
 	}
 	*ret = delta;
 	*ret_leaf = node;
@@ -182,7 +203,7 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 	}
 
 	struct stack_entry entry = {
-		.depth = (uint16_t)stack->count,
+		.depth = stack->count,
 		.flags = stack->flags,
 		.is_known = true,
 	};
@@ -190,7 +211,6 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
 	if (rc < 0)
 		return rc;
-	entry.fresh = (uint16_t)ret_delta->count;
 	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)
 		return -ENOMEM;
 	*ret_id = id;
@@ -208,27 +228,21 @@ int stacks_append(struct stacks *t, const struct record_stack *stack, struct rec
 	uint64_t base = 0;
 
 	if (node) {
-		delta.kept = t->nodes.data[node].depth;
-		delta.parent = t->nodes.data[node].stack;
+		delta.kept = stack->kept;
+		delta.parent = run_of(t, node)->stack;
 		base = t->nodes.data[node].offset;
 	}
+	if (stack->count && run_begin(t, node, id, stack->count) < 0)
+		return -ENOMEM;
 	for (uint32_t i = stack->count, k = 0; i-- > 0; k++) {
-		struct stack_node fresh = {
-			.offset = stack->frames[i].offset,
-			.object = stack->frames[i].object,
-			.parent = node,
-			.stack = id,
-		};
-		scratch[k] = (struct record_frame){ fresh.object, fresh.offset - base };
-		if (nodes_add(t, fresh, &node) < 0)
-			return -ENOMEM;
+		const struct record_frame *frame = &stack->frames[i];
+		scratch[k] = (struct record_frame){ frame->object, frame->offset - base };
+		node = node_push(t, frame->object, frame->offset);
 	}
-	if (vec_push(&t->entries,
-		     (struct stack_entry){ .leaf = node,
-					   .depth = (uint16_t)(delta.kept + delta.count),
-					   .fresh = (uint16_t)delta.count,
-					   .flags = stack->flags,
-					   .is_known = true }) < 0)
+	if (vec_push(&t->entries, (struct stack_entry){ .leaf = node,
+							.depth = delta.kept + delta.count,
+							.flags = stack->flags,
+							.is_known = true }) < 0)
 		return -ENOMEM;
 	*ret_id = id;
 	*ret_delta = delta;
@@ -278,19 +292,13 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 
 	uint32_t above = node;
 	uint64_t base = node ? t->nodes.data[node].offset : 0;
-	for (uint32_t i = 0; i < delta->count; i++) {
-		rc = nodes_add(t,
-			       (struct stack_node){ .offset = delta->frames[i].offset + base,
-						    .object = delta->frames[i].object,
-						    .parent = node },
-			       &node);
-		if (rc < 0)
-			return rc;
-	}
+	if (delta->count && run_begin(t, node, id, delta->count) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < delta->count; i++)
+		node = node_push(t, delta->frames[i].object, delta->frames[i].offset + base);
 	t->entries.data[id - t->first] = (struct stack_entry){
 		.leaf = node,
-		.depth = (uint16_t)((delta->parent ? delta->kept : 0) + delta->count),
-		.fresh = (uint16_t)delta->count,
+		.depth = (delta->parent ? delta->kept : 0) + delta->count,
 		.flags = flags,
 		.is_known = true,
 	};

@@ -11,13 +11,12 @@
 #include "capture/limits.h"
 #include "capture/record.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
  * Of one epoch. A writer that reaches it starts the next; a reader takes no more. In the writer a
- * node costs about 60 bytes with its place in the index, and there are two epochs: 64 MiB.
+ * node costs 16 bytes, and at most 66 where each is a run of its own, and there are two epochs: 66 MiB.
  */
 #define STACKS_NODES_MAX (512u << 10)
 /* As the writer starts an epoch only before the next stack, one stack may go beyond it. */
@@ -26,18 +25,25 @@
 struct stack_node {
 	uint64_t offset;
 	uint32_t object;
-	uint32_t parent; /* node, towards the root; 0: this is the root-most frame */
-	uint32_t stack;  /* of the writer's: the first stack that goes through it */
-	uint32_t depth;  /* from 1 */
-	uint64_t hash;   /* of the frames from the root to here; of what is interned */
+	uint32_t run;
 };
 
-static_assert(STACK_FRAMES_MAX <= UINT16_MAX, "stack_entry has too little room for a depth");
+/*
+ * What one stack added to the tree: nodes one behind the other, each the caller of the next. Other
+ * stacks leave it anywhere, with a run of their own. Most of a stack's frames are found by looking at
+ * the node behind, which is in the cache, where a node with an index entry of its own missed it twice.
+ */
+struct stack_run {
+	uint32_t first;  /* node */
+	uint32_t parent; /* node that its first hangs on; 0: that is the root-most frame */
+	uint32_t depth;  /* of its first, from 1 */
+	uint32_t stack;  /* whose it is */
+};
+
 struct stack_entry {
 	uint32_t leaf;  /* node; 0: a stack without frames */
 	uint32_t flags; /* enum stack_flag */
-	uint16_t depth; /* how many frames */
-	uint16_t fresh; /* how many of them it brought: the nodes up to @leaf */
+	uint32_t depth; /* how many frames */
 	bool is_known;
 };
 
@@ -46,8 +52,9 @@ struct stacks {
 	uint32_t first; /* the number of entries[0] */
 	VEC(struct stack_entry) entries;
 	VEC(struct stack_node) nodes; /* [0] is not used */
-	struct hash by_node;          /* hash of the path -> node; writer only */
-	struct hash by_stack;         /* hash of the whole -> number; writer only */
+	VEC(struct stack_run) runs;
+	struct hash by_branch; /* hash of parent and first frame -> run; writer only */
+	struct hash by_stack;  /* hash of the whole -> number; writer only */
 };
 
 void stacks_release(struct stacks *t);
