@@ -48,6 +48,7 @@ struct object {
 	const struct object
 		*jitdump; /* OBJECT_ANON: the file that tells its functions; NULL: none */
 	struct hash hits; /* offset -> how often */
+	uint64_t leaves;  /* stacks that end in it, towards the leaf */
 };
 
 /* What the kernel says of a mapped file. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Remember the offset for the symbols at the end, and give the frame. */
-static int frame_of(struct samples *s, const struct object *found, uint64_t offset,
+static int frame_of(struct samples *s, const struct object *found, uint64_t offset, bool is_leaf,
 		    struct record_frame *ret)
 {
 	/* Mappings are const so that only this place and the process table change objects. */
@@ -21,6 +21,7 @@ static int frame_of(struct samples *s, const struct object *found, uint64_t offs
 		(*hits)++;
 	else if (hash_set(&object->hits, offset, 1) < 0)
 		return -ENOMEM;
+	object->leaves += is_leaf;
 	ret->offset = offset;
 	return object_declare(object, s->writer, &ret->object);
 }
@@ -69,7 +70,7 @@ static int user_frames(struct samples *s, struct process *process, const struct 
 				return rc;
 		}
 		s->loops[*count] = (uint8_t)loop_of(object, offset);
-		int rc = frame_of(s, object, offset, &s->natives[*count]);
+		int rc = frame_of(s, object, offset, i == 0, &s->natives[*count]);
 		if (rc < 0)
 			return rc;
 		(*count)++;
@@ -135,7 +136,8 @@ static int kernel_frames(struct samples *s, const struct event_stack *stack, uin
 	const __u64 *ips = &stack->ips[stack->skip + stack->user_count];
 
 	for (uint32_t i = 0; i < stack->kernel_count; i++) {
-		int rc = frame_of(s, s->objects->kernel, ips[i] - (i > 0), &s->frames[*count]);
+		int rc = frame_of(s, s->objects->kernel, ips[i] - (i > 0), false,
+				  &s->frames[*count]);
 		if (rc < 0)
 			return rc;
 		(*count)++;
@@ -227,6 +229,7 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 	const struct event_stack *sent = stack;
 	uint32_t count = 0, natives = 0, flags;
 
+	s->stacks++;
 	int rc = stack->flags & EVENT_STACK_COPIED ? go_on(s, process, time_ns, &stack) : 0;
 	if (rc < 0)
 		return rc;

@@ -37,6 +37,7 @@ struct samples {
 	/* A stack that was gone on with by its copy. */
 	uint64_t whole[EVENT_MAX_BYTES / 8];
 	uint64_t count;   /* samples taken */
+	uint64_t stacks;  /* theirs, and those of launches and waits */
 	uint64_t unknown; /* addresses in no known mapping */
 };
 

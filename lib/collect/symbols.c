@@ -18,6 +18,10 @@
 /* A perf map has about 60 bytes for a function: a million of them. */
 #define PERF_MAP_MAX_BYTES (64u << 20)
 
+/* Lines that cost tens of milliseconds are for where one stack of so many ends, at least: not for the
+ * frames of the C library below everybody's main(). */
+#define COSTLY_LINES_SHARE 100
+
 struct target {
 	struct session *session;
 	const struct object *object;
@@ -152,6 +156,7 @@ static int ask_worker(struct session *s, const struct object *object,
 		.count = object->hits.len < WORKER_OFFSETS_MAX ? object->hits.len
 							       : WORKER_OFFSETS_MAX,
 		.want_lines = want_lines,
+		.only_cheap_lines = object->leaves * COSTLY_LINES_SHARE < s->samples.stacks,
 		.budget_ns = s->line_budget_ns,
 	};
 

@@ -17,6 +17,8 @@ struct elf_symbols;
 enum elf_symbols_flag {
 	ELF_SYMBOLS_MAP = 1 << 0,   /* map files: SIGBUS if someone truncates one */
 	ELF_SYMBOLS_LINES = 1 << 1, /* with lines and inlined functions, from DWARF */
+	/* But not from much that is compressed: libdw inflates all of it before the first answer. */
+	ELF_SYMBOLS_CHEAP = 1 << 2,
 };
 
 /* @fd is borrowed until elf_symbols_close(). Errors as elf_open_fd(). */

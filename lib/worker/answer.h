@@ -32,6 +32,7 @@ struct answer_line {
 struct symbolize_args {
 	uint32_t kind; /* enum worker_kind */
 	uint32_t want_lines;
+	uint32_t only_cheap_lines;
 	uint64_t budget_ns;
 };
 

@@ -56,6 +56,7 @@ static int call_worker(struct worker *w, const struct worker_object *object,
 	struct symbolize_args args = {
 		.kind = object->kind,
 		.want_lines = want_lines,
+		.only_cheap_lines = ask->only_cheap_lines,
 		.budget_ns = ask->budget_ns,
 	};
 	struct worker_call call = {

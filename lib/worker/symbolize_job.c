@@ -155,7 +155,8 @@ static int symbolize_elf(struct worker_job *job, const struct symbolize_args *ar
 			 const uint64_t *offsets, size_t count, struct draft *a,
 			 struct symbolize_result *result, struct err *err)
 {
-	unsigned flags = ELF_SYMBOLS_MAP | (args->want_lines ? ELF_SYMBOLS_LINES : 0);
+	unsigned flags = ELF_SYMBOLS_MAP | (args->want_lines ? ELF_SYMBOLS_LINES : 0) |
+			 (args->only_cheap_lines ? ELF_SYMBOLS_CHEAP : 0);
 	CLEANUP_CLOSE int debug = -1;
 	CLEANUP_CLOSE int alt = -1;
 	CLEANUP(elf_symbols_close) struct elf_symbols *e = NULL;

@@ -60,7 +60,8 @@ struct worker_object {
 struct worker_ask {
 	const uint64_t *offsets; /* in any order */
 	size_t count;
-	bool want_lines; /* and inlined functions */
+	bool want_lines;       /* and inlined functions */
+	bool only_cheap_lines; /* but none for which much would have to be inflated */
 	uint64_t
 		budget_ns; /* for lines; when it is spent, the rest gets names only. Offsets are taken
 			       in the order given: put first what matters most */

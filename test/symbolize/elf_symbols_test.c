@@ -182,11 +182,48 @@ static void test_unnamed(void **state)
 	assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
 }
 
+static bool has_lines(const char *path, unsigned flags)
+{
+	struct opened f;
+
+	open_file(path, ELF_SYMBOLS_LINES | flags, &f);
+	bool has = elf_symbols_have_lines(f.symbols);
+	close_file(&f);
+	return has;
+}
+
+/* Much that is compressed is not for those who want cheap lines; little, or what is not, is. */
+static void test_cheap_lines(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/accel-prof-test-XXXXXX", text[1024], path[PATH_MAX];
+
+	assert_non_null(mkdtemp(dir));
+	/* 160 KB of .debug_info when compressed. */
+	snprintf(
+		text, sizeof(text),
+		"cd %s && awk 'BEGIN { for (i = 0; i < 6000; i++) printf \"int f%%d(int a%%d, int b%%d)"
+		"{ int c%%d = a%%d * b%%d; return c%%d; }\\n\", i, i * 31, i, i * 17, i * 31, i, i * 17 }'"
+		" > x.c && gcc -g -gz=zlib -shared -fPIC x.c -o packed.so && "
+		"objcopy --decompress-debug-sections packed.so plain.so",
+		dir);
+	assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
+	snprintf(path, sizeof(path), "%s/packed.so", dir);
+	assert_true(has_lines(path, 0));
+	assert_false(has_lines(path, ELF_SYMBOLS_CHEAP));
+	snprintf(path, sizeof(path), "%s/plain.so", dir);
+	assert_true(has_lines(path, ELF_SYMBOLS_CHEAP));
+	assert_true(has_lines(FIXTURE_DIR "/gcc_zlib.so", ELF_SYMBOLS_CHEAP));
+	snprintf(text, sizeof(text), "rm -r %s", dir);
+	assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_llvm),
 		cmocka_unit_test(test_unnamed),
+		cmocka_unit_test(test_cheap_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
