@@ -9,12 +9,18 @@ const KIND = { process: 1, scope: 2, python: 3, cxx: 4, native: 5, os: 6, bounda
 	function: 9, source: 10, instruction: 11, stall: 12, idle: 13, missing: 14 };
 const CLASS_OWN = 1, CLASS_MODEL = 2, CLASS_FRAMEWORK = 3, CLASS_STDLIB = 4, CLASS_INTERPRETER = 5;
 
-async function inflate(text) {
+function fromBase64(text) {
+	if (Uint8Array.fromBase64) /* since 2025 */
+		return Uint8Array.fromBase64(text);
 	const letters = atob(text);
 	const bytes = new Uint8Array(letters.length);
 	for (let i = 0; i < letters.length; i++)
 		bytes[i] = letters.charCodeAt(i);
-	const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return bytes;
+}
+
+async function inflate(text) {
+	const plain = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
 	return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
@@ -54,24 +60,41 @@ class Tree {
 		this.selves = [];
 	}
 
-	unpackNodes(shapeStream, frameStream) {
+	/* Both streams at once, number by number: there may be ten million. */
+	unpackNodes(shapes, frames) {
 		const n = this.count;
-		const shape = numbers(shapeStream, new Int32Array(n - 1));
-		const frame = numbers(frameStream, new Int32Array(n));
+		const frame = new Int32Array(n);
 		const parent = new Int32Array(n);
 		const end = new Int32Array(n).fill(n);
-		parent[ROOT] = -1;
-		for (let i = 1; i < n; i++) {
-			let left = -1;
-			let above = i - 1;
-			for (let up = shape[i - 1]; up > 0; up--) {
-				left = above;
-				end[left] = i;
-				above = parent[left];
+		let atShape = 0, atFrame = 0;
+		for (let i = 0, above = -1; i < n; i++, above = i - 1) {
+			let number = frames[atFrame++];
+			if (number > 127) {
+				number &= 127;
+				for (let shift = 7, byte = 128; byte > 127; shift += 7) {
+					byte = frames[atFrame++];
+					number |= (byte & 127) << shift;
+				}
 			}
+			let up = i ? shapes[atShape++] : 0;
+			if (up > 127) {
+				up &= 127;
+				for (let shift = 7, byte = 128; byte > 127; shift += 7) {
+					byte = shapes[atShape++];
+					up |= (byte & 127) << shift;
+				}
+			}
+			if (up) {
+				let left;
+				do {
+					left = above;
+					end[left] = i;
+					above = parent[left];
+				} while (--up);
+				number += frame[left];
+			}
+			frame[i] = number;
 			parent[i] = above;
-			if (left >= 0)
-				frame[i] += frame[left];
 		}
 		this.frame = frame;
 		this.parent = parent;

@@ -8,13 +8,11 @@
 const RUN = -1; /* instead of a frame: neighbours that are too thin to draw one by one */
 
 class Column {
-	constructor(Type) {
-		this.data = new Type(1024);
+	constructor(Type, capacity) {
+		this.data = new Type(capacity);
 	}
-	reserve(count) {
-		if (count <= this.data.length)
-			return;
-		const grown = new this.data.constructor(Math.max(count, this.data.length * 2));
+	grow(capacity) {
+		const grown = new this.data.constructor(capacity);
 		grown.set(this.data);
 		this.data = grown;
 	}
@@ -41,8 +39,9 @@ class View {
 			above: Int32Array, depth: Int32Array, kids: Int32Array, kidCount: Int32Array };
 		for (const side of this.sides)
 			this.columns[side.name] = Float64Array;
+		this.capacity = 1024;
 		for (const name of Object.keys(this.columns))
-			this.columns[name] = new Column(this.columns[name]);
+			this.columns[name] = new Column(this.columns[name], this.capacity);
 		this.length = 0;
 		this.next = new Int32Array(tree.count); /* the sets are lists of tree nodes */
 		this.slots = new Int32Array(tree.names.length).fill(-1); /* frame -> child being made */
@@ -62,8 +61,11 @@ class View {
 	push(frame, head, value, x, above, depth) {
 		const v = this.length++;
 		const c = this.columns;
-		for (const name in c)
-			c[name].reserve(this.length);
+		if (v === this.capacity) {
+			this.capacity *= 2;
+			for (const name in c)
+				c[name].grow(this.capacity);
+		}
 		c.frame.data[v] = frame;
 		c.head.data[v] = head;
 		c.value.data[v] = value;
@@ -71,10 +73,6 @@ class View {
 		c.above.data[v] = above;
 		c.depth.data[v] = depth;
 		c.kids.data[v] = -1;
-		c.kidCount.data[v] = 0;
-		c.folds.data[v] = 0;
-		for (const side of this.sides)
-			c[side.name].data[v] = 0;
 		return v;
 	}
 
@@ -110,19 +108,19 @@ class View {
 		return merged && !this.options.full ? merged - 1 : frame;
 	}
 
-	/* Put tree node @i into the child of @v with this frame; @values: what counts of it. */
-	group(v, i, frame, values) {
+	/* Put tree node @i into the child of @v with this frame; @value: what counts of it. */
+	group(v, i, frame, value) {
+		const c = this.columns;
 		let kid = this.slots[frame];
 		if (kid < 0) {
-			kid = this.push(frame, -1, 0, 0, v, this.column("depth")[v] + 1);
+			kid = this.push(frame, -1, 0, 0, v, c.depth.data[v] + 1);
 			this.slots[frame] = kid;
 		}
-		const head = this.column("head");
-		this.next[i] = head[kid];
-		head[kid] = i;
-		this.column("value")[kid] += this[values][i];
+		this.next[i] = c.head.data[kid];
+		c.head.data[kid] = i;
+		c.value.data[kid] += value;
 		for (const side of this.sides)
-			this.column(side.name)[kid] += side[values][i];
+			c[side.name].data[kid] += (this.options.byLeaf ? side.self : side.totals)[i];
 	}
 
 	groupChildren(v, i) {
@@ -136,7 +134,7 @@ class View {
 					this.column("folds")[v] = 1;
 				kid++; /* its children come next, and are ours */
 			} else {
-				this.group(v, kid, this.frameShown(kid), "totals");
+				this.group(v, kid, this.frameShown(kid), totals[kid]);
 				kid = end[kid];
 			}
 		}
@@ -148,7 +146,7 @@ class View {
 			const at = this.at[i];
 			if (at > ROOT) {
 				this.at[i] = this.shownFrom(this.tree.parent[at]);
-				this.group(v, i, this.frameShown(at), "self");
+				this.group(v, i, this.frameShown(at), this.self[i]);
 			}
 			i = next;
 		}

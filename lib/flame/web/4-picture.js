@@ -79,6 +79,7 @@ class Picture {
 		this.search = search;
 		this.boxes = [];
 		this.rows = [];
+		this.thinLooks = [];
 		this.runs = []; /* by row: the one that the next thin frame may belong to */
 		const path = view.path(zoom);
 		path.forEach((v, row) => this.addBox({ v, row, x: 0, width, look: this.look(v),
@@ -128,7 +129,7 @@ class Picture {
 
 	addToRun(v, kid, row, x, width) {
 		let run = this.runs[row];
-		const look = this.look(kid, true);
+		const look = this.thinLook(kid);
 		if (run && (run.look !== look || x - (run.x + run.width) > HAIR))
 			run = this.endRun(row);
 		if (run) {
@@ -146,6 +147,14 @@ class Picture {
 			this.addBox(run);
 		this.runs[row] = undefined;
 		return undefined;
+	}
+
+	/* The class that colours a thin node: of each frame made once, as there may be a hundred thousand. */
+	thinLook(v) {
+		if (this.search || this.view.sides.length)
+			return this.look(v, true);
+		const frame = this.view.column("frame")[v];
+		return this.thinLooks[frame] = this.thinLooks[frame] || this.look(v, true);
 	}
 
 	/* The class that colours a node. */
