@@ -257,7 +257,7 @@ int cmd_export(int argc, char **argv)
 	if (rc == 0)
 		rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);
 	if (rc == 0) {
-		const char *command = analysis_info(a, "asked.command");
+		const char *command = analysis_command(a);
 		rc = export(a, &opt, command ? command : in->path, &err);
 	}
 	int status = rc < 0 ? tell_error(&err) : CMD_OK;

@@ -269,7 +269,7 @@ static int source_close(struct source *s, int status)
 /* "python3 train.py", as it was recorded; else the file. */
 static const char *default_title(const struct source *s)
 {
-	const char *command = analysis_info(s->analysis, "asked.command");
+	const char *command = analysis_command(s->analysis);
 	const char *slash = strrchr(s->in->path, '/');
 	return command ? command : slash ? slash + 1 : s->in->path;
 }

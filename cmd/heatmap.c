@@ -114,7 +114,7 @@ static int draw(struct analysis *a, const struct input *in, const struct heatmap
 {
 	CLEANUP(output_file_release) struct output_file out = { 0 };
 	CLEANUP(heat_release) struct heat h = { 0 };
-	const char *command = analysis_info(a, "asked.command");
+	const char *command = analysis_command(a);
 	const char *slash = strrchr(in->path, '/');
 	struct heatmap_options picture = {
 		.format = opt->format,

@@ -157,6 +157,19 @@ const char *analysis_info(const struct analysis *a, const char *key)
 	return NULL;
 }
 
+const char *analysis_command(const struct analysis *a)
+{
+	const char *asked = analysis_info(a, "asked.command"), *only = NULL;
+
+	for (size_t i = 0; i < a->processes.len && !asked; i++) {
+		const char *command = analysis_text(a, a->processes.data[i].command);
+		if (*command && only)
+			return NULL;
+		only = *command ? command : only;
+	}
+	return asked ? asked : only;
+}
+
 const char *analysis_default_metric(const struct analysis *a)
 {
 	if (a->ops.len)

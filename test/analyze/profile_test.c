@@ -25,6 +25,45 @@ static uint32_t stack_of(struct scene *s, const struct record_frame *frames, uin
 	return id;
 }
 
+/* What a picture is headed by: what was asked for, else the one process there is. */
+static void test_command(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *asked, *commands[2], *want;
+	} cases[] = {
+		{ NULL, { "", "" }, NULL },
+		{ NULL, { "", "python3 train.py" }, "python3 train.py" },
+		{ NULL, { "a", "b" }, NULL },
+		{ "torchrun x", { "a", "b" }, "torchrun x" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct scene s;
+		scene_open(&s);
+		if (cases[i].asked)
+			scene_put(&s,
+				  (struct record){
+					  .type = RECORD_INFO,
+					  .info = { .key = scene_text(&s, "asked.command"),
+						    .value = scene_text(&s, cases[i].asked) } });
+		for (uint32_t id = 1; id <= 2; id++)
+			scene_put(&s,
+				  (struct record){
+					  .type = RECORD_PROCESS,
+					  .process = { .id = id,
+						       .pid = id,
+						       .command = scene_text(
+							       &s, cases[i].commands[id - 1]) } });
+		scene_load(&s);
+		const char *command = analysis_command(s.a);
+		if (cases[i].want)
+			assert_string_equal(command, cases[i].want);
+		else
+			assert_null(command);
+		scene_close(&s);
+	}
+}
+
 /* User frames from the root on, then those of the OS; Python by line; inlined functions are frames;
  * names and kinds as the symbols say. */
 static void test_host_frames(void **state)
@@ -436,15 +475,11 @@ static void test_short_names_collide(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_host_frames),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_idle_host_without_cpu),
-		cmocka_unit_test(test_idle_host),
-		cmocka_unit_test(test_amounts),
-		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_unknown_metrics),
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_short_names_collide),
+		cmocka_unit_test(test_command),   cmocka_unit_test(test_host_frames),
+		cmocka_unit_test(test_lost),      cmocka_unit_test(test_idle_host_without_cpu),
+		cmocka_unit_test(test_idle_host), cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_filters),   cmocka_unit_test(test_unknown_metrics),
+		cmocka_unit_test(test_classes),   cmocka_unit_test(test_short_names_collide),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
