@@ -18,7 +18,8 @@ struct look look_of_frame(const struct frame *frame)
 		return (struct look){ FRAME_IDLE, 0, " idle" };
 	if (frame->kind == FRAME_MISSING)
 		return (struct look){ FRAME_MISSING, 0, " missing" };
-	return (struct look){ frame->kind, look_shade(frame->name), "" };
+	bool is_own = frame->kind == FRAME_PYTHON && frame->class == FRAME_CLASS_OWN;
+	return (struct look){ frame->kind, look_shade(frame->name), is_own ? " own" : "" };
 }
 
 static double change_of(uint64_t now, uint64_t base)

@@ -23,7 +23,7 @@ enum {
 struct look {
 	unsigned group; /* enum frame_kind or one of the above; the letter is 'a' + group */
 	unsigned shade;
-	const char *word; /* "" or " idle", ... */
+	const char *word; /* "" or " idle", " own" (the caller's own Python), ... */
 };
 
 struct look look_of_frame(const struct frame *frame);

@@ -246,7 +246,7 @@ static void put_legend_item(struct strbuf *out, const struct still *s, struct lo
 
 static void put_legend(struct strbuf *out, const struct still *s)
 {
-	bool present[FRAME_KIND_COUNT] = { false };
+	bool present[FRAME_KIND_COUNT] = { false }, has_own = false;
 	uint32_t x = PAD_PX;
 
 	if (s->is_diff) {
@@ -257,12 +257,18 @@ static void put_legend(struct strbuf *out, const struct still *s)
 		put_legend_item(out, s, look_of_change(0, 1, 1), "gone", &x);
 		return;
 	}
-	for (size_t i = 0; i < s->layout.rects.len; i++)
-		present[frame_of(s, &s->layout.rects.data[i]).kind] = true;
+	for (size_t i = 0; i < s->layout.rects.len; i++) {
+		struct frame frame = frame_of(s, &s->layout.rects.data[i]);
+		present[frame.kind] = true;
+		has_own |= *look_of_frame(&frame).word && frame.kind == FRAME_PYTHON;
+	}
 	for (enum frame_kind kind = FRAME_PROCESS; kind < FRAME_KIND_COUNT; kind++) {
 		struct look look = look_of_frame(&(struct frame){ .kind = kind, .name = "" });
 		if (present[kind] && kind != FRAME_BOUNDARY)
 			put_legend_item(out, s, look, text_kind(kind), &x);
+		look.word = " own";
+		if (kind == FRAME_PYTHON && has_own)
+			put_legend_item(out, s, look, "own code", &x);
 	}
 }
 

@@ -153,6 +153,15 @@ static const char *after_scope(const char *name)
 									       : NULL;
 }
 
+/* Behind the "0x1a0: " of an instruction, or NULL. */
+static const char *after_place(const char *name)
+{
+	if (strncmp(name, "0x", 2) != 0)
+		return NULL;
+	size_t place = 2 + strspn(name + 2, "0123456789abcdef");
+	return !strncmp(name + place, ": ", 2) && name[place + 2] ? name + place + 2 : NULL;
+}
+
 void text_label(struct strbuf *out, const struct frame *frame, size_t columns)
 {
 	const char *name = frame->name;
@@ -161,8 +170,8 @@ void text_label(struct strbuf *out, const struct frame *frame, size_t columns)
 	if (columns < 3)
 		return;
 	size_t fit = text_fit(name, strlen(name), columns, &all);
-	while (!all && frame->kind == FRAME_CXX) {
-		const char *rest = after_scope(name);
+	while (!all && (frame->kind == FRAME_CXX || frame->kind == FRAME_INSTRUCTION)) {
+		const char *rest = frame->kind == FRAME_CXX ? after_scope(name) : after_place(name);
 		if (!rest)
 			break;
 		name = rest;

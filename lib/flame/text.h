@@ -18,8 +18,8 @@ const char *text_metric(const char *name);
 const char *text_kind(enum frame_kind kind);
 
 /*
- * A name as a label of at most @columns monospace columns: leading C++ scopes go first, then the
- * end is cut, ending in "..". Empty when not even three columns fit. The output is valid UTF-8
+ * A name as a label of at most @columns monospace columns: leading C++ scopes and the place of an
+ * instruction go first, then the end is cut, ending in "..". Empty when not even three columns fit. The output is valid UTF-8
  * without controls.
  */
 void text_label(struct strbuf *out, const struct frame *frame, size_t columns);

@@ -237,6 +237,37 @@ class FlameTest(unittest.TestCase):
         self.assertLessEqual({"libtorch.so+0x10  20.0 %", "libtorch.so+0x22  50.0 %", "at::add  20.0 %", "at::linear"},
                              {row[0] for row in page.labels()})
 
+    def test_own_code_stands_out(self):
+        """One's own Python is bold, and only that; the legend says so where there is any."""
+        page = self.page(self.train)
+        weights = self.browser.run("""return [...document.querySelectorAll('#canvas g text')]
+            .filter((t) => t.textContent && t.parentNode.getAttribute('visibility') !== 'hidden')
+            .map((t) => [t.textContent, getComputedStyle(t).fontWeight])""")
+        bold = {re.sub("  [0-9.]+ %$", "", name) for name, weight in weights if weight == "700"}
+        self.assertIn("py::main (train.py:61)", bold)
+        self.assertFalse([name for name in bold if "module.py" in name or not name.startswith("py::")], bold)
+        legend = "return document.querySelector('.legend').textContent"
+        self.assertIn("(own code)", self.browser.run(legend))
+        self.page(b"s samples 1 z threading;n c\n")
+        self.assertNotIn("own code", self.browser.run(legend))
+
+    def test_instructions_say_what_they_do(self):
+        page = self.page(b"s samples 12 G gemm;I 0x1a0: send.ugm (32) r23\ns samples 188 n f\n")
+        self.assertIn("send.u", [label[:6] for label, *_ in page.labels()])
+        page.click("gemm")
+        self.assertIn("0x1a0: send.ugm (32) r23", [label[:24] for label, *_ in page.labels()])
+
+    def test_numbers_of_many_bytes(self):
+        """Levels up and frame numbers beyond one byte, by their ends: 400 names, 250 rows."""
+        page = self.page(b"".join(b"s samples %d n f%03d\n" % (i + 1, i) for i in range(400)) +
+                         b"s samples 5000000000 n f100;" + b";".join(b"n f%03d" % (399 - i) for i in range(250)) + b"\n")
+        self.assertEqual(page.app("app.tree.count"), 651)
+        self.assertEqual(page.app("app.view.total"), 5000000000 + 400 * 401 // 2)
+        self.assertEqual(page.app("Math.max(...app.tree.frame)"), 400)
+        first = "app.tree.frame.findIndex((f) => app.tree.names[f] === '%s')"
+        self.assertEqual(page.app(f"app.tree.end[{first % 'f100'}] - {first % 'f100'}"), 251)
+        self.assertEqual(page.app(f"app.tree.parent[{first % 'f101'}]"), 0)
+
     def test_fills_the_window(self):
         page = self.page(self.train)
         for width in (1200, 700, 1600):

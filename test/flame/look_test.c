@@ -46,6 +46,12 @@ static void frames(void **state)
 	struct look look = look_of_frame(&(struct frame){ .kind = FRAME_PYTHON, .name = "f" });
 	assert_int_equal(look.group, FRAME_PYTHON);
 	assert_int_equal(look.shade, look_shade("f"));
+	assert_string_equal(look.word, "");
+	/* One's own code: Python that is no library's; all of a C program is its own. */
+	struct frame own = { .kind = FRAME_PYTHON, .class = FRAME_CLASS_OWN, .name = "f" };
+	assert_string_equal(look_of_frame(&own).word, " own");
+	own.kind = FRAME_NATIVE;
+	assert_string_equal(look_of_frame(&own).word, "");
 }
 
 int main(void)

@@ -82,6 +82,12 @@ static void labels(void **state)
 		{ FRAME_CXX, "at::native::matmul", 5, "mat.." },
 		{ FRAME_CXX, "run<std::vector<int>>(a::b)", 12, "run<std::v.." },
 		{ FRAME_PYTHON, "py::forward (model.py:42)", 12, "py::forwar.." },
+		/* What an instruction does says more than where it is. */
+		{ FRAME_INSTRUCTION, "0x1a0: send.ugm r23", 19, "0x1a0: send.ugm r23" },
+		{ FRAME_INSTRUCTION, "0x1a0: send.ugm r23", 18, "send.ugm r23" },
+		{ FRAME_INSTRUCTION, "0x1a0: send.ugm r23", 6, "send.." },
+		{ FRAME_INSTRUCTION, "0x1a0: ", 5, "0x1.." },
+		{ FRAME_NATIVE, "0x1a0: f", 5, "0x1.." },
 		/* Two columns each. */
 		{ FRAME_NATIVE, "\xe4\xbd\xa0\xe5\xa5\xbd\xe5\x90\x97", 6,
 		  "\xe4\xbd\xa0\xe5\xa5\xbd\xe5\x90\x97" },

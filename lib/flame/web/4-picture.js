@@ -22,7 +22,8 @@ function svgElement(name, attributes = {}) {
 function colourClass(tree, frame, isThin) {
 	const kind = tree.kind[frame];
 	const extra = kind === KIND.idle ? " idle" : kind === KIND.missing ? " missing" : "";
-	return String.fromCharCode(97 + kind) + (extra ? 0 : isThin ? 3 : tree.shade[frame]) + extra;
+	const own = kind === KIND.python && tree.class[frame] === CLASS_OWN && !isThin ? " own" : "";
+	return String.fromCharCode(97 + kind) + (extra ? 0 : isThin ? 3 : tree.shade[frame]) + extra + own;
 }
 
 /* The same for a change between two profiles, as lib/flame/look.c does it. */
@@ -283,7 +284,7 @@ class Picture {
 		if (frame === RUN)
 			return count(this.view.column("kidCount")[box.v]) + " thin frames";
 		const columns = Math.floor((box.width - 6) / charWidth);
-		let text = label(tree.names[frame], tree.kind[frame] === KIND.cxx, columns);
+		let text = label(tree.names[frame], tree.kind[frame], columns);
 		for (const more of [this.foldText(box.v), this.partText(box.v)]) {
 			if (text.length + more.length <= columns)
 				text += more;

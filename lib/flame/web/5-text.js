@@ -51,10 +51,12 @@ function fit(text, columns) {
 	return start.slice(0, at);
 }
 
-function label(name, isCxx, columns) {
+function label(name, kind, columns) {
 	if (columns < 3)
 		return "";
-	while (isCxx && name.length > columns) {
+	if (kind === KIND.instruction && name.length > columns)
+		name = name.replace(/^0x[0-9a-f]+: (?=.)/, "");
+	while (kind === KIND.cxx && name.length > columns) {
 		const scope = /^[^<(: ]*::(?=.)/.exec(name.slice(0, 1000));
 		if (!scope)
 			break;

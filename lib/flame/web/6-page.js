@@ -72,6 +72,9 @@ class Page {
 			const extra = name === "idle" || name === "missing" ? " " + name : "";
 			const swatch = this.swatch(String.fromCharCode(97 + kind) + (extra ? 0 : 3) + extra);
 			this.addLayer(name, tree.header.kinds[kind], tree.header.diff ? "" : swatch);
+			const hasOwn = () => tree.kind.some((other, f) => other === kind && tree.class[f] === CLASS_OWN);
+			if (name === "python" && !tree.header.diff && hasOwn())
+				this.legend.append(element("span", { class: "scale" }, "(", element("b", {}, "own code"), ")"));
 		}
 		this.canFold = tree.names.some((_, frame) => tree.run(frame) > 0) || tree.merged.some((merged) => merged > 0);
 		this.framework.hidden = !this.canFold;

@@ -202,7 +202,7 @@ class App {
 		const below = view.path(this.widest).slice(1, -1);
 		const own = below.findLast(isOwn) ?? below.findLast(isHost);
 		const names = [own, this.widest].filter((v) => v !== undefined)
-			.map((v) => label(this.nameOf(v), tree.kind[frame(v)] === KIND.cxx, NAME_MAX));
+			.map((v) => label(this.nameOf(v), tree.kind[frame(v)], NAME_MAX));
 		const isDiff = view.sides.length > 0;
 		const part = isDiff ? changeText(this.valueOf(this.widest), view.column("base")[this.widest], this.total()) || "noise"
 			: share(this.valueOf(this.widest), this.total());
