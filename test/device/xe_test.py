@@ -36,7 +36,7 @@ class Xe(unittest.TestCase):
         counts[0x8000deadbee8, "sync"] = UNKNOWN
         return counts
 
-    def record(self, layout, folder, counts, rate):
+    def record(self, layout, folder, counts, rate, twice=()):
         path = os.path.join(folder, layout)
         text = "".join("%x %s %d\n" % (address, reason, count)
                        for (address, reason), count in counts.items())
@@ -45,7 +45,7 @@ class Xe(unittest.TestCase):
         command = [CAPTURE, layout, path, OBJECT]
         for name in SAMPLES:
             f = self.kernels[name]
-            command += [name, "%x" % f["offset"], str(f["size"])]
+            command += [name + "+" * (name in twice), "%x" % f["offset"], str(f["size"])]
         capture = subprocess.Popen(command, stdin=replay.stdout, stdout=subprocess.PIPE, text=True)
         replay.stdout.close()
         replay.stdin.write(text.encode())
@@ -93,6 +93,33 @@ class Xe(unittest.TestCase):
                                  "--source-path", os.path.join(objects.FIXTURES, "../../workload"),
                                  encoding="utf-8")
             self.assertRegex(source, r"(?m)^ *\d+\.\d\d +\d+  > +\d+ .*sum \+= ")
+
+    def test_overlap(self):
+        """Two launches of a kernel that run side by side share what is sampled then, by time."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.record("xe2", folder, self.counts(), 0, ["mm_basic"])
+            dump = objects.run(objects.ACCEL_PROF, "dump", "-i", path, encoding="utf-8")
+            kernel = re.search(r'KERNEL id=(\d+) .*"mm_basic"', dump)[1]
+            wanted = {"launch": 0.0, "again": 0.0}
+            for begin, length, count in re.findall(
+                    r"PC_SAMPLE time=([\d.]+) interval_ns=(\d+) .*kernel=%s .*count=(\d+)" % kernel,
+                    dump):
+                begin = round(float(begin) * 1e9)
+                part = max(0, begin + int(length) - max(begin, 24500))
+                wanted["again"] += int(count) * part / (int(length) + part)
+                wanted["launch"] += int(count) * int(length) / (int(length) + part)
+            self.assertGreater(wanted["again"], 1000)
+            folded = objects.run(objects.ACCEL_PROF, "flamegraph", "-i", path, "--format",
+                                 "folded", "--metric", "device-samples", encoding="utf-8")
+            got = {"launch": 0, "again": 0}
+            places = 0
+            for who, count in re.findall(r"(?m);(launch|again)_mm_basic;-;.* (\d+)$", folded):
+                got[who] += int(count)
+                places += 1
+            self.assertEqual(sum(got.values()), SAMPLES["mm_basic"][0])
+            # Each place is rounded by itself.
+            for who in got:
+                self.assertAlmostEqual(got[who], wanted[who], delta=places / 2)
 
 
 if __name__ == "__main__":

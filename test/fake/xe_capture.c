@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: xe_capture LAYOUT OUT OBJECT [KERNEL ADDRESS SIZE]... < RECORDS
- * The way of an Intel GPU's stalls into a capture, but for the device: a stream is read, added up by intervals of 1,000
+ * The way of an Intel GPU's stalls into a capture, but for the device: a stream is read, added up by intervals of 100
  * records, joined with the kernels that lie at these addresses (hexadecimal), and written. OBJECT is their code; each
- * was launched by a function of its own.
+ * was launched by a function of its own, and where there is a plus behind its name, by another one, whose launch runs
+ * beside the first from 24.5 us on.
  */
 #include "accel/xe_sample.h"
 #include "accel/xe_stream.h"
@@ -15,6 +16,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void check(int rc, const char *what)
 {
@@ -49,11 +51,11 @@ static uint32_t next_number(void *data)
 }
 
 /* main() and a function that launches @kernel. */
-static uint32_t stack(struct capture_writer *w, const char *kernel)
+static uint32_t stack(struct capture_writer *w, const char *verb, const char *kernel)
 {
 	char name[256];
 	uint32_t objects[2], id;
-	snprintf(name, sizeof(name), "launch_%s", kernel);
+	snprintf(name, sizeof(name), "%s_%s", verb, kernel);
 	struct record_object callee = { .kind = OBJECT_NATIVE, .name = string(w, name) };
 	struct record_object caller = { .kind = OBJECT_NATIVE, .name = string(w, "main") };
 	check(capture_writer_object(w, &callee, &objects[0]), name);
@@ -63,24 +65,47 @@ static uint32_t stack(struct capture_writer *w, const char *kernel)
 	return id;
 }
 
+static void launch(struct capture_writer *w, uint32_t kernel, uint32_t stack, uint64_t start_ns)
+{
+	static uint64_t correlation;
+	correlation++;
+	PUT(w, LAUNCH, launch, time_ns = 1000 * correlation, .thread = 1, .stack = stack,
+	    .kind = LAUNCH_KERNEL, .kernel = kernel, .correlation = correlation);
+	PUT(w, DISPATCH, dispatch, correlation = correlation, .device = 1, .start_ns = start_ns,
+	    .end_ns = 1000000000, .kind = LAUNCH_KERNEL);
+}
+
 static void describe(struct capture_writer *w, char **kernels, struct xe_code *code,
 		     uint32_t *numbers)
 {
-	for (uint64_t i = 1; kernels[0] && kernels[1] && kernels[2]; kernels += 3, i++) {
-		uint32_t id = next_number(numbers);
-		PUT(w, KERNEL, kernel, id = id, .process = 1, .code_object = 5,
+	for (; kernels[0] && kernels[1] && kernels[2]; kernels += 3) {
+		struct accel_code at = { .process = 1,
+					 .kernel = next_number(numbers),
+					 .address = number(kernels[1], 16),
+					 .size = number(kernels[2], 10) };
+		char *plus = strchr(kernels[0], '+');
+		if (plus)
+			*plus = '\0';
+		PUT(w, KERNEL, kernel, id = at.kernel, .process = 1, .code_object = 5,
 		    .name = string(w, kernels[0]));
-		PUT(w, LAUNCH, launch, time_ns = 1000 * i, .thread = 1,
-		    .stack = stack(w, kernels[0]), .kind = LAUNCH_KERNEL, .kernel = id,
-		    .correlation = i);
-		PUT(w, DISPATCH, dispatch, correlation = i, .device = 1, .start_ns = 10000,
-		    .end_ns = 1000000000, .kind = LAUNCH_KERNEL);
-		check(xe_code_add(code, &(struct accel_code){ .process = 1,
-							      .kernel = id,
-							      .address = number(kernels[1], 16),
-							      .size = number(kernels[2], 10) }),
-		      kernels[0]);
+		launch(w, at.kernel, stack(w, "launch", kernels[0]), 10000);
+		if (plus)
+			launch(w, at.kernel, stack(w, "again", kernels[0]), 24500);
+		check(xe_code_add(code, &at), kernels[0]);
 	}
+}
+
+/* 100 records, and then nothing for once: a pipe that has filled up meanwhile is not one interval. */
+static ssize_t read_some(int fd, void *data, size_t size)
+{
+	static bool is_pause;
+	const size_t most = 100 * XE_RECORD_BYTES;
+
+	is_pause = !is_pause;
+	if (is_pause)
+		return read(fd, data, size < most ? size : most);
+	errno = EAGAIN;
+	return -1;
 }
 
 static void read_stream(enum xe_layout layout, struct xe_samples *samples, struct xe_code *code)
@@ -89,7 +114,9 @@ static void read_stream(enum xe_layout layout, struct xe_samples *samples, struc
 	uint64_t time_ns = 20000, written = 0;
 	int rc = 0;
 
-	check(xe_stream_new(&s, &(struct xe_stream_options){ .fd = 0, .layout = layout }),
+	check(xe_stream_new(
+		      &s,
+		      &(struct xe_stream_options){ .fd = 0, .layout = layout, .read = read_some }),
 	      "stream");
 	check(fcntl(0, F_SETFL, O_NONBLOCK), "standard input");
 	while (rc >= 0) {
@@ -97,7 +124,7 @@ static void read_stream(enum xe_layout layout, struct xe_samples *samples, struc
 		poll(&pfd, 1, -1);
 		rc = xe_stream_drain(s);
 		uint64_t records = xe_stalls_stats(xe_stream_stalls(s)).records;
-		if (rc < 0 || records - written >= 1000) {
+		if (rc < 0 || records - written >= 100) {
 			check(xe_samples_take(samples, xe_stream_stalls(s), time_ns,
 					      time_ns + 1000),
 			      "samples");
