@@ -109,13 +109,15 @@ static double percent_of(uint64_t part_ns, uint64_t wall_ns)
 static void print_summary(const struct session_result *r, const char *output)
 {
 	uint64_t taken_ns = r->sample_ns + r->probe_ns + r->blocked_ns;
-	char samples[32], launches[32];
+	char samples[32], launches[32], device[32];
 
 	fprintf(stderr, "[ accel-prof record: Captured and wrote %.3f MB %s (%s samples",
 		(double)r->bytes / 1e6, strcmp(output, "-") ? output : "to standard output",
 		grouped(r->samples, samples));
 	if (r->launches)
 		fprintf(stderr, ", %s launches", grouped(r->launches, launches));
+	if (r->device_samples)
+		fprintf(stderr, ", %s device samples", grouped(r->device_samples, device));
 	if (r->has_windows && r->windows != 1)
 		fprintf(stderr, ", in %zu windows", r->windows);
 	fputs(") ]\n", stderr);

@@ -53,7 +53,7 @@ struct capture_writer {
 
 	int error; /* out of memory, or of the output: sticks */
 	bool has_ended;
-	uint64_t raw_bytes, records;
+	uint64_t raw_bytes, records, device_samples;
 };
 
 static int writer_fail(struct capture_writer *w, int code)
@@ -513,6 +513,8 @@ int capture_writer_put(struct capture_writer *w, const struct record *rec)
 	rc = writer_append(w, &copy, NULL);
 	if (rc >= 0 && rec->type == RECORD_END)
 		w->has_ended = true;
+	if (rc >= 0 && rec->type == RECORD_PC_SAMPLE)
+		w->device_samples += rec->pc_sample.count;
 	return rc;
 }
 
@@ -548,6 +550,7 @@ struct capture_writer_stats capture_writer_stats(const struct capture_writer *w)
 		.bytes = w->out.written,
 		.raw_bytes = w->raw_bytes + encoder_size(&w->chunk),
 		.records = w->records,
+		.device_samples = w->device_samples,
 	};
 }
 

@@ -99,6 +99,7 @@ struct capture_writer_stats {
 	uint64_t bytes;     /* written so far */
 	uint64_t raw_bytes; /* before compression */
 	uint64_t records;
+	uint64_t device_samples; /* that PC_SAMPLE records stand for */
 };
 struct capture_writer_stats capture_writer_stats(const struct capture_writer *w);
 /* The text of a write error, for the message; "" when there is none. */

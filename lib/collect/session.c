@@ -243,6 +243,7 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.raw_bytes = stats.raw_bytes,
 		.samples = s->samples.count,
 		.launches = s->last_correlation,
+		.device_samples = stats.device_samples,
 		.has_windows = s->has_windows,
 		.windows = s->windows.list.len,
 		.lost_samples = losses_samples(&s->losses),

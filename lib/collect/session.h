@@ -112,7 +112,7 @@ struct session_result {
 	const char *event;
 	bool is_perf; /* by the perf_event engine */
 	uint64_t bytes, raw_bytes;
-	uint64_t samples, launches;
+	uint64_t samples, launches, device_samples;
 	bool has_windows;
 	size_t windows; /* that there were */
 	uint64_t lost[LOSS_ALL_COUNT];

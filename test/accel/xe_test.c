@@ -333,6 +333,34 @@ static void test_options(void **state)
 	runtime_close(&t);
 }
 
+/* Many addresses: what is taken next is of a longer time, so that the file grows no faster. */
+static void test_intervals(void **state)
+{
+	struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	assert_int_equal(accel_seen(t.accel, DRIVER), 0);
+	uint64_t time = now();
+	for (uint64_t i = 0; i < 1000; i++) /* at 20,000 a second that is 50 ms */
+		hit(0, 0x10000 + 8 * i, XE_SBID, 1);
+	assert_int_equal(accel_read(t.accel, time += 20000000), 0);
+	for (int i = 0; i < 8; i++) {
+		hit(0, 0x10000, XE_SEND, 1);
+		assert_int_equal(accel_read(t.accel, time += 20000000), 0);
+	}
+	runtime_finish(&t);
+	/* After three of 20 ms, then each. */
+	const uint64_t counts[] = { 3, 1, 1, 1, 1, 1 };
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const struct record_pc_sample *s =
+			&runtime_record(&t, RECORD_PC_SAMPLE, 1000 + i)->pc_sample;
+		assert_int_equal(s->count, counts[i]);
+		assert_int_equal(s->interval_ns, 20000000 * counts[i]);
+	}
+	runtime_close(&t);
+}
+
 /* Another recording goes on: the kernel gives a stream only once. */
 static void test_succession(void **state)
 {
@@ -366,6 +394,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_intervals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_succession, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
