@@ -75,10 +75,10 @@ static const struct argp_option options[] = {
 	  "Record accelerators by these runtimes only, or 'none'; OPTIONS of one are KEY=VALUE, with "
 	  "colons between",
 	  0 },
-	{ "device", OPT_DEVICE, "LIST", 0, "Sample these Intel GPUs only: numbers, or render nodes",
-	  0 },
+	{ "device", OPT_DEVICE, "LIST", 0,
+	  "Sample these GPUs only: numbers, or Intel's render nodes", 0 },
 	{ "gpu-period", OPT_GPU_PERIOD, "N", 0,
-	  "Sample Intel GPUs each N of their cycles, or what they can that is nearest", 0 },
+	  "Sample GPUs each N of their cycles, or what they can that is nearest", 0 },
 	{ "instructions", OPT_INSTRUCTIONS, NULL, 0,
 	  "Sample instructions of NVIDIA GPUs, and why they stall", 0 },
 	{ "inject", OPT_INJECT, NULL, 0, "Put a library of ours into the processes of -p", 0 },

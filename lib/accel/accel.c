@@ -132,6 +132,26 @@ const struct probe_site *accel_site(const struct accel *a, size_t number)
 	return a->sites.data[number];
 }
 
+bool accel_wants(const struct accel *a, const struct probe_site *site, bool samples)
+{
+	for (size_t i = 0; i < RUNTIME_COUNT; i++)
+		if (a->is_open[i] && runtimes[i]->wants && site >= runtimes[i]->sites &&
+		    site < runtimes[i]->sites + a->site_count[i])
+			return runtimes[i]->wants(a->state[i], site, samples);
+	return false;
+}
+
+int accel_environment(const struct accel *a, size_t number, char **ret)
+{
+	*ret = NULL;
+	if (number >= RUNTIME_COUNT)
+		return 0;
+	if (!a->is_open[number] || !runtimes[number]->environment)
+		return 1;
+	int rc = runtimes[number]->environment(a->state[number], ret);
+	return rc < 0 ? rc : 1;
+}
+
 const char *accel_library(size_t number)
 {
 	for (size_t i = 0; i < RUNTIME_COUNT; i++)

@@ -13,6 +13,8 @@
  *		which becomes the capture's "missing.NAME". NULL: always.
  *	open	allocate its state.
  *	set	one of its options, with its value, or NULL where none was given.
+ *	wants	whether a site with PROBE_ON_REQUEST is armed; @samples: instructions are to be sampled.
+ *	environment	a variable, "KEY=VALUE", for the command that is recorded, malloc'ed; or NULL.
  *	succeed	another recording, which is about to end, has this state; what only one can hold at
  *		a time is moved from it.
  *	start	recording begins: the sites are armed, hits may follow.
@@ -123,6 +125,8 @@ struct accel_ops {
 	int (*probe)(struct err *why);
 	int (*open)(void **ret, const struct accel_host *host, struct err *err);
 	int (*set)(void *runtime, const char *key, const char *value, struct err *err);
+	bool (*wants)(void *runtime, const struct probe_site *site, bool samples);
+	int (*environment)(void *runtime, char **ret);
 	int (*succeed)(void *runtime, void *before, struct err *err);
 	int (*start)(void *runtime, struct err *err);
 	int (*seen)(void *runtime, const char *path);
@@ -149,6 +153,13 @@ DEFINE_CLEANUP(accel_free, struct accel *)
 /* Their sites, numbered from 0; they live as long as the program. */
 size_t accel_site_count(const struct accel *a);
 const struct probe_site *accel_site(const struct accel *a, size_t number);
+
+/* Is one with PROBE_ON_REQUEST to be armed, where instructions are sampled or not? */
+bool accel_wants(const struct accel *a, const struct probe_site *site, bool samples);
+
+/* What the runtime number @number, from 0, has for a command's environment, malloc'ed; NULL: nothing.
+ * 1, 0 behind the last one, or -ENOMEM. */
+int accel_environment(const struct accel *a, size_t number, char **ret);
 
 /* The sonames that runtimes name, by a number from 0; NULL behind the last. */
 const char *accel_library(size_t number);

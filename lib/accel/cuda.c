@@ -3,11 +3,13 @@
 
 #include "accel/info.h"
 #include "accel/runtimes.h"
+#include "base/parse.h"
 #include "inject/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static int cuda_open(void **ret, const struct accel_host *host, struct err *err)
 {
@@ -54,6 +56,7 @@ static void cuda_close(void *runtime)
 	process_index_release(&c->processes, process_free);
 	hash_release(&c->devices);
 	hash_release(&c->device_names);
+	free(c->gpus);
 	free(c);
 }
 
@@ -230,7 +233,8 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 		return context_set(p, e);
 	case SITE_DEVICE_NAME:
 		return device_named(c, e);
-	case SITE_TOLD_NOTHING:
+	case SITE_TOLD_SAMPLES:
+	case SITE_TOLD_SERIAL:
 		return 0;
 	case SITE_CAPTURE:
 		return cuda_capture_begins(c, p, e);
@@ -263,6 +267,86 @@ static int cuda_exited(void *runtime, uint32_t process, uint64_t time_ns)
 	return 0;
 }
 
+/* CUPTI samples each 2^5 to 2^31 cycles. */
+#define PERIOD_LOG2_MIN 5
+#define PERIOD_LOG2_MAX 31
+
+static int set_period(struct cuda *c, const char *value, struct err *err)
+{
+	uint64_t cycles;
+
+	if (parse_u64(value, 10, &cycles) < 0 || !cycles)
+		return err_set(err, -EINVAL, "'%s' is no number of GPU cycles", value);
+	for (c->period_log2 = 0; cycles >> 1 >> c->period_log2; c->period_log2++)
+		;
+	if (c->period_log2 < PERIOD_LOG2_MIN)
+		c->period_log2 = PERIOD_LOG2_MIN;
+	if (c->period_log2 > PERIOD_LOG2_MAX)
+		c->period_log2 = PERIOD_LOG2_MAX;
+	return 0;
+}
+
+/* What is no number may be another vendor's: then it is none of ours. */
+static int add_gpu(struct cuda *c, const char *value, struct err *err)
+{
+	CLEANUP_FREE char *before = c->gpus;
+	uint32_t number;
+
+	c->gpus = NULL;
+	if (parse_u32(value, 10, &number) < 0) {
+		if (c->host.is_named)
+			return err_set(err, -EINVAL, "'%s' is no number of a GPU", value);
+		number = UINT32_MAX;
+	}
+	if (asprintf(&c->gpus, "%s%s%u", before ? before : "", before ? "," : "", number) < 0) {
+		c->gpus = NULL;
+		return err_set(err, -ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+static int cuda_set(void *runtime, const char *key, const char *value, struct err *err)
+{
+	struct cuda *c = runtime;
+
+	if (!strcmp(key, "period"))
+		return set_period(c, value, err);
+	if (!strcmp(key, "device"))
+		return add_gpu(c, value, err);
+	c->is_serial = true;
+	return 0;
+}
+
+static bool cuda_wants(void *runtime, const struct probe_site *site, bool samples)
+{
+	const struct cuda *c = runtime;
+
+	return c->is_serial || (samples && (site->id & SITE_MASK) == SITE_TOLD_SAMPLES);
+}
+
+/* What a count of probes cannot say. */
+static int cuda_environment(void *runtime, char **ret)
+{
+	const struct cuda *c = runtime;
+
+	if (!c->period_log2 && !c->gpus)
+		return 0;
+	if (asprintf(ret, INJECT_CUDA_SETTINGS "=%u:%s", c->period_log2, c->gpus ? c->gpus : "") <
+	    0) {
+		*ret = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int describe_serial(struct cuda *c)
+{
+	return accel_info(
+		c->host.writer, "missing.concurrency",
+		"cuda:serialize ran kernels one at a time: their times are those of kernels "
+		"alone, and graphs have no samples");
+}
+
 static int cuda_describe(void *runtime)
 {
 	struct cuda *c = runtime;
@@ -278,6 +362,8 @@ static int cuda_describe(void *runtime)
 			 c->stats.untimed);
 		rc = accel_info(w, "missing.device-time", text);
 	}
+	if (rc == 0 && c->is_serial && c->stats.samples)
+		rc = describe_serial(c);
 	rc = rc ? rc : accel_info_number(w, "cuda.launches", c->stats.launches);
 	rc = rc ? rc : accel_info_number(w, "cuda.untimed", c->stats.untimed);
 	rc = rc ? rc : accel_info_number(w, "cuda.graph-launches", c->stats.graphs);
@@ -288,12 +374,23 @@ static int cuda_describe(void *runtime)
 	return rc ? rc : accel_info_number(w, "cuda.unnamed-kernels", c->stats.unnamed);
 }
 
+static const struct accel_option options[] = {
+	{ "serialize", NULL },
+	{ "period", "CYCLES" },
+	{ "device", "NUMBER" },
+	{ 0 },
+};
+
 const struct accel_ops cuda_ops = {
 	.name = "cuda",
 	.sites = cuda_sites,
 	.libraries = cuda_libraries,
 	.door = { "CUDA_INJECTION64_PATH", INJECT_CUDA_FILE, "libcuda", "InitializeInjection" },
+	.options = options,
 	.open = cuda_open,
+	.set = cuda_set,
+	.wants = cuda_wants,
+	.environment = cuda_environment,
 	.event = cuda_event,
 	.exited = cuda_exited,
 	.describe = cuda_describe,

@@ -62,7 +62,8 @@ enum cuda_site {
 	SITE_GRAPH_COPY, /* a graph is made of another, or an executable one */
 	SITE_TOLD_LAUNCH,
 	SITE_TOLD_BATCH,
-	SITE_TOLD_NOTHING,
+	SITE_TOLD_SAMPLES, /* never hit: its probe asks for samples */
+	SITE_TOLD_SERIAL,  /* the same: of kernels that run one at a time */
 	/* From here on SITE_TRANSFERS + enum cuda_transfer_kind. */
 	SITE_TRANSFERS = 64,
 	/* The stream 0 of this variant is the calling thread's own. */
@@ -160,7 +161,11 @@ struct cuda {
 	struct process_index processes;
 	struct hash devices;      /* ordinal + 1 -> number of the DEVICE record */
 	struct hash device_names; /* ordinal + 1 -> string */
-	uint32_t replay_object;   /* the frame "[graph replay]"; 0: not written yet */
+	/* As asked for: kernels one at a time; cycles between samples and GPUs, 0 and NULL: any. */
+	bool is_serial;
+	uint32_t period_log2;
+	char *gpus;
+	uint32_t replay_object; /* the frame "[graph replay]"; 0: not written yet */
 	struct cuda_stats stats;
 };
 
@@ -217,6 +222,8 @@ int cuda_put_captured(struct cuda *c, struct record *record);
 
 /* cuda_told.c */
 int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
+/* Of ours, for one of the target's; 0: not known. */
+uint64_t cuda_told_correlation(const struct cuda_process *p, uint32_t target);
 int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 
 /* cuda_samples.c; @m is behind the header. */

@@ -70,7 +70,7 @@ int cuda_told_samples(struct cuda *c, struct cuda_process *p, struct cursor *m)
 	struct record record = { .type = RECORD_PC_SAMPLE };
 	struct record_pc_sample *s = &record.pc_sample;
 	uint64_t module, end_ns, *function, *reason;
-	uint32_t number[4]; /* function, reason, count, device */
+	uint32_t number[5]; /* function, reason, count, device, correlation */
 	int rc;
 
 	if (cursor_u64(m, &module, NULL) < 0 || cursor_u64(m, &s->time_ns, NULL) < 0 ||
@@ -86,6 +86,7 @@ int cuda_told_samples(struct cuda *c, struct cuda_process *p, struct cursor *m)
 	s->interval_ns = end_ns - s->time_ns;
 	s->reason = reason ? (uint32_t)*reason : 0;
 	s->count = number[2];
+	s->correlation = cuda_told_correlation(p, number[4]);
 	rc = cuda_device(c, number[3] + 1, &s->device);
 	if (rc == 0)
 		rc = sampled_kernel(c, p, module, (uint32_t)*function, &s->kernel);

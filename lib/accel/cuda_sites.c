@@ -292,9 +292,14 @@ const struct probe_site cuda_sites[] = {
 	/* never called */
 	{ .library = INJECT_CUDA_LIBRARY,
 	  .symbol = INJECT_CUDA_SAMPLES,
-	  .id = SITE_TOLD_NOTHING,
+	  .id = SITE_TOLD_SAMPLES,
 	  .flags = PROBE_ON_REQUEST,
 	  .counter = INJECT_CUDA_SAMPLERS },
+	{ .library = INJECT_CUDA_LIBRARY,
+	  .symbol = INJECT_CUDA_SERIAL,
+	  .id = SITE_TOLD_SERIAL,
+	  .flags = PROBE_ON_REQUEST,
+	  .counter = INJECT_CUDA_SERIALIZERS },
 	{ 0 },
 };
 

@@ -18,6 +18,13 @@ static const char *const copy_names[] = {
 	"Memcpy AtoD", "Memcpy DtoA", "Memcpy DtoD", "Memcpy HtoH", "Memcpy PtoP",
 };
 
+uint64_t cuda_told_correlation(const struct cuda_process *p, uint32_t target)
+{
+	const struct cuda_told *told = p->told ? &p->told[target & (CUDA_TOLD_MAX - 1)] : NULL;
+
+	return target && told && told->target == target ? told->correlation : 0;
+}
+
 static int told_slot(struct cuda_process *p, uint32_t target, struct cuda_told **ret)
 {
 	if (!p->told) {
@@ -216,14 +223,19 @@ static int take_dropped(struct cuda *c, const struct accel_event *e, struct curs
 	return rc ? rc : put_lost(c, e, "pc-sample", "the GPU had no buffer left", samples);
 }
 
-static int take_status(struct cuda *c, struct span text)
+static int take_status(struct cuda *c, uint16_t about, struct span text)
 {
+	static const char *const keys[] = {
+		[INJECT_STATUS_TIME] = "missing.device-time",
+		[INJECT_STATUS_SAMPLES] = "missing.instructions",
+		[INJECT_STATUS_SAMPLING] = "cuda.sampling",
+	};
 	char copy[256];
 	size_t size = text.size < sizeof(copy) - 1 ? text.size : sizeof(copy) - 1;
 
 	memcpy(copy, text.data, size);
 	copy[size] = '\0';
-	return accel_info(c->host.writer, "missing.device-time", copy);
+	return about < ARRAY_SIZE(keys) ? accel_info(c->host.writer, keys[about], copy) : 0;
 }
 
 static int take_message(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
@@ -233,7 +245,7 @@ static int take_message(struct cuda *c, struct cuda_process *p, const struct acc
 
 	switch (m->type) {
 	case INJECT_STATUS:
-		return take_status(c, m->body.span);
+		return take_status(c, m->about, m->body.span);
 	case INJECT_NAME:
 		return told_name(&p->names, c->host.writer, &m->body);
 	case INJECT_WORK:

@@ -72,7 +72,7 @@ enum probe_flag {
 				     hides the caller from unwinders */
 	PROBE_OPTIONAL = 1 << 2,    /* versions of the library without this symbol are fine */
 	PROBE_TELLS = 1 << 3,       /* says better what sites with PROBE_UNLESS_TOLD say, */
-	PROBE_ON_REQUEST = 1 << 5,  /* for samples of instructions, where they are asked for */
+	PROBE_ON_REQUEST = 1 << 5,  /* armed where the runtime wants it, see accel_wants() */
 	PROBE_UNLESS_TOLD = 1 << 4, /* which are passed over in a process where it was hit */
 };
 

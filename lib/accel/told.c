@@ -17,6 +17,7 @@ bool told_next(struct span *batch, struct told_message *ret)
 	if (header.size < sizeof(header) || header.size > batch->size)
 		return false;
 	ret->type = header.type;
+	ret->about = header.about;
 	ret->whole = span_of(batch->data, header.size);
 	ret->body = cursor_of(span_of(batch->data + sizeof(header), header.size - sizeof(header)),
 			      "message");

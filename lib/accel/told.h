@@ -18,7 +18,8 @@
 #define TOLD_IMAGE_MAX (16u << 20)
 
 struct told_message {
-	uint16_t type; /* enum inject_type, or of a newer library */
+	uint16_t type;  /* enum inject_type, or of a newer library */
+	uint16_t about; /* as in struct inject_header */
 	struct span whole;
 	struct cursor body; /* behind the header */
 };

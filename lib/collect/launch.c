@@ -96,6 +96,16 @@ int launch_environment(struct session *s)
 		if (path && !getenv(door->variable))
 			rc = add_variable(s, door->variable, path);
 	}
+	for (size_t i = 0; rc == 0; i++) {
+		CLEANUP_FREE char *variable = NULL;
+		int got = accel_environment(s->accel, i, &variable);
+		if (got <= 0) {
+			rc = got;
+			break;
+		}
+		if (variable)
+			rc = add_variable(s, variable, "");
+	}
 	return rc ? rc : vec_push(&s->environment, NULL);
 }
 

@@ -252,7 +252,7 @@ static int attach_sites(struct probes *p, struct site_file *file, const char *na
 	for (size_t i = 0; i < accel_site_count(p->accel); i++) {
 		const struct probe_site *site = accel_site(p->accel, i);
 		bool at_return = site->flags & PROBE_AT_RETURN;
-		if (site->flags & PROBE_ON_REQUEST && !p->samples)
+		if (site->flags & PROBE_ON_REQUEST && !accel_wants(p->accel, site, p->samples))
 			continue;
 		if (!site_in_library(site, name) || call_count == TARGETS_MAX ||
 		    return_count == TARGETS_MAX)

@@ -29,7 +29,7 @@ void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes);
 /* Has it chosen uprobe_multi? */
 bool probes_by_multi(const struct recorder_bpf *skeleton);
 
-/* @samples: arm the sites that ask for samples of instructions, too. */
+/* @samples: of instructions, see accel_wants(). */
 int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
 		bool samples, struct err *err);
 /* Detaches. NULL is fine. */

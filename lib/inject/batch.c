@@ -64,7 +64,7 @@ void batch_send(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void batch_status(const char *format, ...)
+void batch_status(enum inject_status about, const char *format, ...)
 {
 	char text[256];
 	va_list arguments;
@@ -79,6 +79,7 @@ void batch_status(const char *format, ...)
 		length = sizeof(text) - 1;
 	pthread_mutex_lock(&lock);
 	struct inject_header *header = take_room(INJECT_STATUS, sizeof(*header) + (size_t)length);
+	header->about = (uint16_t)about;
 	memcpy(header + 1, text, (size_t)length);
 	send_locked();
 	pthread_mutex_unlock(&lock);

@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 /* A text of at most some hundred bytes; sent at once. */
-void batch_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void batch_status(enum inject_status about, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void batch_work(const struct inject_work *work);
 void batch_dropped(uint64_t work, uint64_t samples);
 void batch_node(uint64_t node, uint64_t original);

@@ -32,11 +32,20 @@
 EXPORT volatile uint16_t accel_prof_cuda_listeners __attribute__((section(".probes")));
 EXPORT volatile uint16_t accel_prof_cuda_samplers __attribute__((section(".probes")));
 
+EXPORT volatile uint16_t accel_prof_cuda_serializers __attribute__((section(".probes")));
+
 /* Never called: a probe on it asks for samples. */
 EXPORT __attribute__((noinline)) void accel_prof_cuda_samples(void);
 void accel_prof_cuda_samples(void)
 {
 	__asm__ volatile("nop");
+}
+
+/* And one on this for kernels one at a time. */
+EXPORT __attribute__((noinline)) void accel_prof_cuda_serial(void);
+void accel_prof_cuda_serial(void)
+{
+	__asm__ volatile("nop\n\tnop");
 }
 
 static struct cupti cupti;
@@ -113,6 +122,15 @@ static void tell_kernel(const struct cupti_call *call, const unsigned char *func
 	graph_launch(word, tell);
 }
 
+/* Who has the lock asks just now, and may wait for what CUPTI holds while it calls us. */
+static void drain_within(void)
+{
+	if (pthread_mutex_trylock(&sample_lock) != 0)
+		return;
+	samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
+	pthread_mutex_unlock(&sample_lock);
+}
+
 static void on_resource(uint32_t id, const void *details)
 {
 	const struct cupti_resource *resource = details;
@@ -127,12 +145,9 @@ static void on_resource(uint32_t id, const void *details)
 		return;
 	if (id == CUPTI_MODULE_LOADED)
 		samples_see_module(&cupti, resource->descriptor);
-	/* Another may come to the same place, and be taken for it. Who has the lock asks just now,
-	 * and may wait for what CUPTI holds while it calls us. */
-	if (id == CUPTI_MODULE_UNLOADED && pthread_mutex_trylock(&sample_lock) == 0) {
-		samples_drain(&cupti, now_ns());
-		pthread_mutex_unlock(&sample_lock);
-	}
+	/* Another may come to the same place, and be taken for it. */
+	if (id == CUPTI_MODULE_UNLOADED)
+		drain_within();
 }
 
 static void on_return(uint32_t id, const struct cupti_call *call)
@@ -141,6 +156,9 @@ static void on_return(uint32_t id, const struct cupti_call *call)
 
 	if (shape_of_id[id] - 1 != SHAPE_CAPTURE) {
 		graph_returned(tell);
+		/* One kernel at a time has one kernel's samples at a time. */
+		if (accel_prof_cuda_serializers && shape_of_id[id] - 1 <= SHAPE_CONFIG)
+			drain_within();
 		return;
 	}
 	memcpy(&result, call->result, sizeof(result));
@@ -333,7 +351,7 @@ static bool begin(void)
 
 	batch_forget_names();
 	if (!cupti.next && cupti_load(&cupti, why, sizeof(why)) < 0) {
-		batch_status("%s", why);
+		batch_status(INJECT_STATUS_TIME, "%s", why);
 		return false;
 	}
 	if (!buffers) {
@@ -346,7 +364,8 @@ static bool begin(void)
 	}
 	rc = cupti.subscribe(&subscriber, on_call, NULL);
 	if (rc != CUPTI_OK) {
-		batch_status(rc == CUPTI_MULTIPLE_SUBSCRIBERS
+		batch_status(INJECT_STATUS_TIME,
+			     rc == CUPTI_MULTIPLE_SUBSCRIBERS
 				     ? "another tool in the process uses CUPTI: %s"
 				     : "CUPTI refuses: %s",
 			     cupti_error(&cupti, rc));
@@ -359,7 +378,8 @@ static bool begin(void)
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		rc = cupti.enable(kinds[i]);
 		if (rc != CUPTI_OK)
-			batch_status("CUPTI gives no times: %s", cupti_error(&cupti, rc));
+			batch_status(INJECT_STATUS_TIME, "CUPTI gives no times: %s",
+				     cupti_error(&cupti, rc));
 	}
 	return true;
 }
@@ -399,7 +419,7 @@ static void take(uint32_t all)
 	cupti.flush(all);
 	if (accel_prof_cuda_samplers) {
 		pthread_mutex_lock(&sample_lock);
-		samples_drain(&cupti, now_ns());
+		samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
 		pthread_mutex_unlock(&sample_lock);
 	}
 	batch_send();

@@ -162,6 +162,7 @@ struct cupti_pc_setting {
 #define CUPTI_PC_MODE         5
 #define CUPTI_PC_BUFFER       8
 #define CUPTI_PC_CONTINUOUS   1
+#define CUPTI_PC_SERIALIZED   2
 #define CUPTI_PC_REASON_BYTES 128
 
 struct cupti_pc_stall {
@@ -222,7 +223,9 @@ typedef void cupti_buffer_done(void *context, uint32_t stream, uint8_t *buffer, 
 	F(pc_get, "cuptiPCSamplingGetData", (struct cupti_pc_request *))
 
 /* Without these less is told. */
-#define CUPTI_OPTIONAL(F) F(node_id, "cuptiGetGraphNodeId", (void *, uint64_t *))
+#define CUPTI_OPTIONAL(F)                                       \
+	F(node_id, "cuptiGetGraphNodeId", (void *, uint64_t *)) \
+	F(pc_ask, "cuptiPCSamplingGetConfigurationAttribute", (struct cupti_pc_request *))
 
 struct cupti {
 #define CUPTI_MEMBER(name, symbol, parameters) cupti_result(*name) parameters;

@@ -25,6 +25,13 @@
 #define INJECT_CUDA_SAMPLES   "accel_prof_cuda_samples"
 #define INJECT_CUDA_SAMPLERS  "accel_prof_cuda_samplers" /* as the listeners, of that one */
 
+/* The same: of kernels that run one at a time. */
+#define INJECT_CUDA_SERIAL      "accel_prof_cuda_serial"
+#define INJECT_CUDA_SERIALIZERS "accel_prof_cuda_serializers"
+/* A variable of the environment, "PERIOD:GPU,GPU...": samples each 2^PERIOD cycles, 0: as CUPTI
+ * chooses; of these GPUs, none: of all. */
+#define INJECT_CUDA_SETTINGS "ACCEL_PROF_CUDA_SAMPLES"
+
 /* Bytes of one batch at most. */
 #define INJECT_BATCH_BYTES (32u << 10)
 
@@ -48,10 +55,17 @@ enum inject_type {
 	INJECT_NODE,       /* struct inject_node: a node of a graph has been copied */
 };
 
+/* What a text is about. */
+enum inject_status {
+	INJECT_STATUS_TIME,     /* there are no times of the device, or fewer */
+	INJECT_STATUS_SAMPLES,  /* or samples */
+	INJECT_STATUS_SAMPLING, /* how samples are taken */
+};
+
 struct inject_header {
-	uint16_t type; /* enum inject_type */
-	uint16_t reserved;
-	uint32_t size; /* with this header; the next message begins at the next multiple of 8 */
+	uint16_t type;  /* enum inject_type */
+	uint16_t about; /* of a status: enum inject_status */
+	uint32_t size;  /* with this header; the next message begins at the next multiple of 8 */
 };
 
 struct inject_name {
@@ -103,4 +117,6 @@ struct inject_samples {
 	uint64_t offset;           /* from the start of the function */
 	uint32_t function, reason; /* as in inject_name */
 	uint32_t count, device;
+	uint32_t correlation; /* of the launch, where kernels run one at a time; 0: not known */
+	uint32_t padding;
 };

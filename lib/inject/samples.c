@@ -164,9 +164,69 @@ static size_t learn_reasons(const struct cupti *c, void *context, uint32_t *inde
 	return count;
 }
 
+/* What was asked for by the environment (INJECT_CUDA_SETTINGS). */
+static struct {
+	bool is_known, has_devices;
+	uint32_t period;
+	uint64_t devices; /* a bit for each of the first 64 */
+} wanted;
+
+static void learn_wanted(void)
+{
+	const char *text = getenv(INJECT_CUDA_SETTINGS);
+	char *end;
+
+	if (wanted.is_known)
+		return;
+	wanted.is_known = true;
+	if (!text)
+		return;
+	wanted.period = (uint32_t)strtoul(text, &end, 10);
+	while (*end == ':' || *end == ',') {
+		const char *number = end + 1;
+		unsigned long device = strtoul(number, &end, 10);
+		wanted.has_devices |= end != number;
+		if (end != number && device < 64)
+			wanted.devices |= 1ull << device;
+	}
+}
+
+static bool is_wanted(uint32_t device)
+{
+	return !wanted.has_devices || (device < 64 && wanted.devices >> device & 1);
+}
+
+static cupti_result configure(const struct cupti *c, void *context,
+			      struct cupti_pc_setting *settings, size_t count)
+{
+	struct cupti_pc_request request = { .size = 40, .context = context };
+	cupti_result rc;
+
+	request.settings.count = count;
+	request.settings.settings = settings;
+	rc = c->pc_set(&request);
+	/* A mode that was refused would silently be the one that serializes. */
+	for (size_t i = 0; i < count && rc == CUPTI_OK; i++)
+		rc = settings[i].status;
+	return rc;
+}
+
+/* As it is, whatever was asked for. */
+static void tell_period(const struct cupti *c, const struct context *x, bool is_serial)
+{
+	struct cupti_pc_setting period = { .type = CUPTI_PC_PERIOD };
+	struct cupti_pc_request request = { .size = 40, .context = x->context };
+
+	request.settings.count = 1;
+	request.settings.settings = &period;
+	if (c->pc_ask && c->pc_ask(&request) == CUPTI_OK && period.status == CUPTI_OK)
+		batch_status(INJECT_STATUS_SAMPLING, "GPU %u: each 2^%u cycles%s", x->device,
+			     period.number, is_serial ? ", kernels one at a time" : "");
+}
+
 /* In this order: whatever else CUPTI's documentation says, enabling comes first. The period and the
  * hardware's buffer stay as CUPTI chooses: on some GPUs other values give nothing. */
-static bool begin(const struct cupti *c, size_t number)
+static bool begin(const struct cupti *c, size_t number, bool is_serial)
 {
 	struct context *x = &contexts[number];
 	struct cupti_pc_request request = { .size = 24, .context = x->context };
@@ -174,10 +234,14 @@ static bool begin(const struct cupti *c, size_t number)
 	cupti_result rc = c->device_of(x->context, &x->device);
 	size_t reasons;
 
+	learn_wanted();
+	if (rc == CUPTI_OK && !is_wanted(x->device))
+		return false;
 	if (rc == CUPTI_OK)
 		rc = c->pc_enable(&request);
 	if (rc != CUPTI_OK) {
-		batch_status("no samples of instructions: %s", cupti_error(c, rc));
+		batch_status(INJECT_STATUS_SAMPLES, "no samples of instructions: %s",
+			     cupti_error(c, rc));
 		return false;
 	}
 	reasons = learn_reasons(c, x->context, index);
@@ -187,23 +251,23 @@ static bool begin(const struct cupti *c, size_t number)
 		c->pc_disable(&request);
 		return false;
 	}
-	struct cupti_pc_setting settings[] = {
-		{ .type = CUPTI_PC_REASONS, .reasons = { reasons, index } },
-		{ .type = CUPTI_PC_MODE, .number = CUPTI_PC_CONTINUOUS },
-		{ .type = CUPTI_PC_BUFFER, .pointer = &buffers[number]->data },
-	};
-	request.size = 40;
-	request.settings.count = sizeof(settings) / sizeof(settings[0]);
-	request.settings.settings = settings;
-	rc = c->pc_set(&request);
-	/* A mode that was refused would silently be the one that serializes. */
-	if (rc == CUPTI_OK)
-		rc = settings[1].status;
+	rc = configure(c, x->context,
+		       (struct cupti_pc_setting[]){
+			       { .type = CUPTI_PC_REASONS, .reasons = { reasons, index } },
+			       { .type = CUPTI_PC_MODE,
+				 .number = is_serial ? CUPTI_PC_SERIALIZED : CUPTI_PC_CONTINUOUS },
+			       { .type = CUPTI_PC_BUFFER, .pointer = &buffers[number]->data },
+			       { .type = CUPTI_PC_PERIOD, .number = wanted.period },
+		       },
+		       wanted.period ? 4 : 3);
 	if (rc != CUPTI_OK) {
 		request.size = 24;
 		c->pc_disable(&request);
-		batch_status("no samples of instructions: %s", cupti_error(c, rc));
+		batch_status(INJECT_STATUS_SAMPLES, "no samples of instructions: %s",
+			     cupti_error(c, rc));
 	}
+	if (rc == CUPTI_OK)
+		tell_period(c, x, is_serial);
 	return rc == CUPTI_OK;
 }
 
@@ -215,6 +279,7 @@ static void take_pc(const struct context *x, const struct cupti_pc *pc, uint64_t
 		.end_ns = now_ns,
 		.offset = pc->offset,
 		.device = x->device,
+		.correlation = pc->correlation,
 	};
 
 	tell_module(pc->crc);
@@ -258,12 +323,13 @@ static void drain_context(const struct cupti *c, size_t number, uint64_t now_ns)
 	c->pc_disable(&request);
 	x->is_on = false;
 	if (rc == CUPTI_OUT_OF_MEMORY)
-		batch_status("the GPU's buffer for samples was full: some are missing");
+		batch_status(INJECT_STATUS_SAMPLES,
+			     "the GPU's buffer for samples was full: some are missing");
 	else
 		x->has_failed = true;
 }
 
-void samples_drain(const struct cupti *c, uint64_t now_ns)
+void samples_drain(const struct cupti *c, uint64_t now_ns, bool is_serial)
 {
 	size_t count = __atomic_load_n(&context_count, __ATOMIC_ACQUIRE);
 
@@ -273,7 +339,7 @@ void samples_drain(const struct cupti *c, uint64_t now_ns)
 			drain_context(c, i, now_ns);
 		if (x->is_on || x->has_failed)
 			continue;
-		x->is_on = begin(c, i);
+		x->is_on = begin(c, i, is_serial);
 		x->has_failed = !x->is_on;
 		x->since_ns = now_ns;
 	}

@@ -347,8 +347,8 @@ class Instructions(Mocks):
     # fused() at line 7 (nvdisasm -gi).
     PCS = f'{RED}:90:long_scoreboard:6,{RED}:a0:wait:3,{BLUE}:0:selected:1'
 
-    def sampled(self, **environment):
-        return self.record('driver', str(COUNT), TILE, options=['--instructions'], CUDA_RED=RED,
+    def sampled(self, *options, **environment):
+        return self.record('driver', str(COUNT), TILE, options=options or ['--instructions'], CUDA_RED=RED,
                            CUDA_BLUE=BLUE, FAKE_CUPTI_PCS=self.PCS, FAKE_CUDA_NS='2000000',
                            **environment)[1]
 
@@ -376,6 +376,33 @@ class Instructions(Mocks):
         self.assertRegex(folded, r'(?m)^cuda_calls;.*;launch_red;cuLaunchKernel;.*-;scale fp32_\[G\];'
                                  r'tile.cu:48_\[G\];0x90: LDG_\[g\];long_scoreboard_\[g\] \d+$')
         self.assertRegex(folded, r'(?m);fused_\[G\];tile.cu:7_\[G\];0xa0: FFMA_\[g\];wait_\[g\] ')
+
+    def test_one_at_a_time(self):
+        """On request each sample is of a known launch, and what that costs is said."""
+        capture = self.sampled('--accel', 'cuda:serialize:period=1000:device=1')
+        launches = {r.number('correlation'): capture.kernels[r.number('kernel')]
+                    for r in capture.launches}
+        samples = capture.records['PC_SAMPLE']
+        self.assertGreater(len(samples), COUNT)
+        for r in samples:
+            self.assertEqual(launches[r.number('correlation')],
+                             capture.kernels[r.number('kernel')])
+        self.assertIn('one at a time', capture.info['missing.concurrency'])
+        self.assertEqual(capture.info['cuda.sampling'], 'GPU 1: each 2^9 cycles, kernels one at a time')
+        self.assertIn('device samples by id 100.0 %', run('report', '-i', self.data).stdout)
+
+    def test_devices(self):
+        """None of a GPU that was not asked for."""
+        for device in '0', 'renderD128':
+            capture = self.sampled('--instructions', '--device', device)
+            self.assertEqual(capture.records['PC_SAMPLE'], [])
+            self.assertNotIn('missing.concurrency', capture.info)
+
+    def test_wrong(self):
+        for wish, told in (('cuda:period=0', 'cycles'), ('cuda:device=x', 'GPU'), ('cuda:none', 'serialize')):
+            done = run('record', '--accel', wish, '--', 'true')
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(told, done.stderr)
 
     def test_full(self):
         """A GPU's buffer that was full is begun again, and what is missing is said."""

@@ -124,9 +124,11 @@ static struct pc {
 	char function[128];
 	uint64_t crc, offset;
 	unsigned int reason, each, waiting;
+	uint32_t correlation; /* where kernels run one at a time */
 } pcs[PCS_MAX];
 static size_t pc_count;
 static bool is_sampling;
+static uint32_t mode, period = 20; /* as configured */
 
 static uint64_t crc_of(const void *image, size_t size)
 {
@@ -160,6 +162,13 @@ static void sample(const struct fake_cuda_work *w)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; is_sampling && i < pc_count; i++) {
+		if (mode == 2) {
+			/* What was not asked for after the kernel is gone; of graphs there is nothing. */
+			pcs[i].waiting = 0;
+			pcs[i].correlation = w->correlation;
+			if (w->node)
+				continue;
+		}
 		if (strcmp(pcs[i].function, w->name) != 0)
 			continue;
 		pcs[i].crc = crc_of(w->module.image, w->module.size);
@@ -445,8 +454,24 @@ EXPORT int cuptiPCSamplingSetConfigurationAttribute(struct request *request)
 
 	if (!is_sampling || request->size != 40)
 		return 1;
-	for (size_t i = 0; i < request->words[0]; i++)
+	for (size_t i = 0; i < request->words[0]; i++) {
 		settings[i].status = 0;
+		if (settings[i].type == 5)
+			mode = (uint32_t)settings[i].data[0];
+		if (settings[i].type == 1)
+			period = (uint32_t)settings[i].data[0];
+	}
+	return 0;
+}
+
+EXPORT int cuptiPCSamplingGetConfigurationAttribute(struct request *request)
+{
+	struct setting *settings = (struct setting *)request->words[1];
+
+	if (!is_sampling || request->size != 40 || request->words[0] != 1 || settings->type != 1)
+		return 1;
+	settings->status = 0;
+	settings->data[0] = period;
 	return 0;
 }
 
@@ -492,6 +517,7 @@ EXPORT int cuptiPCSamplingGetData(struct request *request)
 		r->offset = pcs[i].offset;
 		r->function = pcs[i].function;
 		r->stall_count = 1;
+		r->correlation = mode == 2 ? pcs[i].correlation : 0;
 		r->stalls[0][0] = pcs[i].reason;
 		r->stalls[0][1] = pcs[i].waiting;
 		data->count++;
