@@ -391,6 +391,18 @@ static int describe_sharing(struct xe_unit *u)
 	return accel_info(u->host->writer, "missing.gpu-of-our-own", text);
 }
 
+/* With addresses alone. */
+static int describe_code(struct xe_unit *u, const struct xe_samples_stats *stats)
+{
+	if (stats->placed || !stats->unknown)
+		return 0;
+	return accel_info(
+		u->host->writer, "missing.gpu-code",
+		"no process said where its kernels are on the GPU, so that stalls have "
+		"addresses and no names: start the program with 'record -- CMD', or let a "
+		"library of ours in with --inject");
+}
+
 int xe_unit_describe(struct xe_unit *u)
 {
 	struct xe_samples_stats stats = xe_samples_stats(u->samples);
@@ -406,5 +418,7 @@ int xe_unit_describe(struct xe_unit *u)
 		 all, u->device.path, architecture(&u->device), period, stats.unknown,
 		 stats.several);
 	rc = accel_info(u->host->writer, "xe.samples", text);
+	if (rc == 0)
+		rc = describe_code(u, &stats);
 	return rc < 0 ? rc : describe_sharing(u);
 }

@@ -194,6 +194,7 @@ static void test_waits_for_code(void **state)
 	assert_samples(&t, "[unknown GPU code at 0xdead0000] 0xbee8 sync 5\n"
 			   "smooth 0x8 send 7\n"
 			   "product 0x50 sbid 200\n");
+	assert_string_equal(runtime_info(&t, "missing.gpu-code"), "");
 	/* The GPU is the one that the runtime told of. */
 	assert_int_equal(runtime_count(&t, RECORD_DEVICE), 0);
 	const struct record_pc_sample *s = &runtime_record(&t, RECORD_PC_SAMPLE, 0)->pc_sample;
@@ -380,6 +381,7 @@ static void test_succession(void **state)
 	runtime_finish(&t);
 	runtime_finish(&next);
 	assert_samples(&t, "[unknown GPU code at 0x10000] 0x0 sbid 1\n");
+	assert_non_null(strstr(runtime_info(&t, "missing.gpu-code"), "record -- CMD"));
 	assert_samples(&next, "[unknown GPU code at 0x10000] 0x0 sbid 2\n");
 	assert_string_equal(runtime_info(&next, "missing.device-samples"), "");
 	runtime_close(&next);
