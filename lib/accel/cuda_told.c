@@ -195,22 +195,6 @@ static int take_work(struct cuda *c, struct cuda_process *p, const struct inject
 	return put_copy(c, w, &queue, correlation, captured_as(p, w));
 }
 
-static int put_lost(struct cuda *c, const struct accel_event *e, const char *what, const char *why,
-		    uint64_t count)
-{
-	struct record record = { .type = RECORD_LOST };
-	int rc;
-
-	if (!count)
-		return 0;
-	record.lost.time_ns = e->time_ns;
-	record.lost.count = count;
-	rc = capture_writer_string(c->host.writer, what, &record.lost.what);
-	if (rc == 0)
-		rc = capture_writer_string(c->host.writer, why, &record.lost.why);
-	return rc < 0 ? rc : capture_writer_put(c->host.writer, &record);
-}
-
 static int take_dropped(struct cuda *c, const struct accel_event *e, struct cursor *m)
 {
 	uint64_t work, samples;
@@ -219,8 +203,10 @@ static int take_dropped(struct cuda *c, const struct accel_event *e, struct curs
 	if (cursor_u64(m, &work, NULL) < 0 || cursor_u64(m, &samples, NULL) < 0)
 		return 0;
 	c->stats.dropped += work;
-	rc = put_lost(c, e, "dispatch", "CUPTI had no buffer left", work);
-	return rc ? rc : put_lost(c, e, "pc-sample", "the GPU had no buffer left", samples);
+	rc = accel_lost(c->host.writer, e->time_ns, "dispatch", "CUPTI had no buffer left", work);
+	return rc ? rc
+		  : accel_lost(c->host.writer, e->time_ns, "pc-sample",
+			       "the GPU had no buffer left", samples);
 }
 
 static int take_status(struct cuda *c, uint16_t about, struct span text)

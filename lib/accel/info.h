@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INFO records of the runtimes: what was collected, what was not, and why. */
+/* INFO and LOST records of the runtimes: what was collected, what was not, and why. */
 #pragma once
 
 #include "capture/writer.h"
@@ -9,3 +9,6 @@
 int accel_info(struct capture_writer *w, const char *key, const char *value);
 /* Nothing is written for 0. */
 int accel_info_number(struct capture_writer *w, const char *key, uint64_t number);
+/* A LOST record; nothing is written for 0. */
+int accel_lost(struct capture_writer *w, uint64_t time_ns, const char *what, const char *why,
+	       uint64_t count);

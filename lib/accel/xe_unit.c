@@ -188,20 +188,6 @@ int xe_unit_succeed(struct xe_unit *u, int epoll, struct xe_unit *before, struct
 
 /* ---- losses ---- */
 
-static int put_lost(struct xe_unit *u, uint64_t now_ns, const char *what, const char *why,
-		    uint64_t count)
-{
-	struct record r = { .type = RECORD_LOST, .lost = { .time_ns = now_ns, .count = count } };
-	int rc;
-
-	if (!count)
-		return 0;
-	rc = capture_writer_string(u->host->writer, what, &r.lost.what);
-	if (rc == 0)
-		rc = capture_writer_string(u->host->writer, why, &r.lost.why);
-	return rc < 0 ? rc : capture_writer_put(u->host->writer, &r);
-}
-
 /* The kernel says that records were dropped, not how many. */
 static int tile_losses(struct xe_unit *u, struct tile *t, uint64_t now_ns)
 {
@@ -223,7 +209,8 @@ static int tile_losses(struct xe_unit *u, struct tile *t, uint64_t now_ns)
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses) && rc == 0; i++)
-		rc = put_lost(u, now_ns, losses[i].what, losses[i].why, losses[i].count);
+		rc = accel_lost(u->host->writer, now_ns, losses[i].what, losses[i].why,
+				losses[i].count);
 	t->told = stats;
 	t->told_stalls = stalls;
 	return rc;
@@ -251,10 +238,11 @@ static int tile_lost(struct xe_unit *u, struct tile *t, uint64_t now_ns, int err
 	tile_close(t);
 	t->retry_ns = error == -ENODEV ? now_ns : UINT64_MAX;
 	return rc < 0 ? rc
-		      : put_lost(u, now_ns, "gpu-buffer",
-				 error == -ENODEV ? "the GPU was reset: what its buffer had is gone"
-						  : "the GPU's stream has ended",
-				 1);
+		      : accel_lost(u->host->writer, now_ns, "gpu-buffer",
+				   error == -ENODEV
+					   ? "the GPU was reset: what its buffer had is gone"
+					   : "the GPU's stream has ended",
+				   1);
 }
 
 static int tile_retry(struct xe_unit *u, struct tile *t, uint64_t now_ns)
