@@ -10,6 +10,7 @@
 #include "cmd/output_name.h"
 #include "cmd/record_options.h"
 #include "cmd/tell.h"
+#include "collect/inside.h"
 #include "collect/session.h"
 
 #include "accel_prof_version.h"
@@ -266,6 +267,19 @@ static int go_on(struct session **session, const struct record_options *opt, con
 	return CMD_OK;
 }
 
+/* With -G, -p has numbers as processes have them there. */
+static int find_inside(struct record_options *opt, struct err *err)
+{
+	struct session_options *s = &opt->session;
+	int rc = 0;
+
+	if (s->cgroup && s->pid_count) {
+		rc = inside_resolve(s->cgroup, opt->pids.list.data, s->pid_count, err);
+		s->cgroup = NULL;
+	}
+	return rc;
+}
+
 static int run(struct record_options *opt, int signal_fd, const sigset_t *blocked)
 {
 	CLEANUP(session_free) struct session *session = NULL;
@@ -276,7 +290,7 @@ static int run(struct record_options *opt, int signal_fd, const sigset_t *blocke
 
 	if (next_file(opt, output, ends_ns) < 0)
 		return tell("no memory");
-	if (session_open(&session, &opt->session, &err) < 0)
+	if (find_inside(opt, &err) < 0 || session_open(&session, &opt->session, &err) < 0)
 		return tell_error(&err);
 	int rc = session_start(session, &command_failed, &err);
 	if (rc < 0) {

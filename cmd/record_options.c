@@ -39,7 +39,9 @@ static const struct argp_option options[] = {
 	{ "all-cpus", 'a', NULL, 0, "Record everything that runs", 0 },
 	{ "cpu", 'C', "LIST", 0, "Take CPU samples on these CPUs only (0,2-3); implies -a", 0 },
 	{ "cgroup", 'G', "NAME", 0,
-	  "Record what runs in this control group: a path, or a container's name or id", 0 },
+	  "Record what runs in this control group: a path, or a container's name or id; with -p, the "
+	  "processes that have these numbers inside of it",
+	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE instead of 'accel-prof.data'; %h, %p, %r and %t stand for host, process, rank "
 	  "and time, '-' is standard output",
@@ -414,8 +416,10 @@ static void check(struct record_options *opt, struct argp_state *state)
 		argp_error(state, "a command, or -p or -t, not both");
 	if (opt->pids.list.len && opt->tids.list.len)
 		argp_error(state, "-p or -t, not both");
-	if ((s->all || s->cgroup) && lists)
-		argp_error(state, "-a and -G record more than -p or -t: not both");
+	if (s->all && lists)
+		argp_error(state, "-a records more than -p or -t: not both");
+	if (s->cgroup && opt->tids.list.len)
+		argp_error(state, "-G or -t, not both");
 	if (s->frequency && s->period)
 		argp_error(state, "-F or -c, not both");
 	if (opt->switching.is_on && (opt->windows.len || s->waits_for_enable || s->max_bytes))
@@ -455,7 +459,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp record_argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "[--] COMMAND [ARGS]\n-p PID\n-t TID\n-a [-- COMMAND]\n-G NAME [-- COMMAND]",
+	.args_doc =
+		"[--] COMMAND [ARGS]\n[-G NAME] -p PID\n-t TID\n-a [-- COMMAND]\n-G NAME [-- COMMAND]",
 	.doc = "Record where a program and its accelerators spend their time.",
 };
 

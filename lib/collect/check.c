@@ -79,12 +79,9 @@ enum {
 
 static bool has_capability(unsigned int bit)
 {
-	CLEANUP_FREE char *text = NULL;
 	struct proc_status status;
-	size_t size;
 
-	return proc_read((uint32_t)getpid(), "status", PROC_SMALL_MAX_BYTES, &text, &size) == 0 &&
-	       proc_status_parse(span_of(text, size), "status", &status, NULL) == 0 &&
+	return proc_status_read((uint32_t)getpid(), &status) == 0 &&
 	       status.effective_capabilities >> bit & 1;
 }
 
@@ -295,16 +292,12 @@ static void check_lockdown(struct check *c)
 static void check_container(struct check *c)
 {
 	static const char *const marks[] = { "/.dockerenv", "/run/.containerenv" };
-	CLEANUP_FREE char *text = NULL;
 	struct proc_status status;
-	size_t size;
 	bool has_mark = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		has_mark |= access(marks[i], F_OK) == 0;
-	bool is_outer = proc_read(2, "status", PROC_SMALL_MAX_BYTES, &text, &size) == 0 &&
-			proc_status_parse(span_of(text, size), "status", &status, NULL) == 0 &&
-			status.parent == 0;
+	bool is_outer = proc_status_read(2, &status) == 0 && status.parent == 0;
 	if (is_outer) {
 		FOUND(c, "%s", has_mark ? "in one that sees all processes" : "none");
 		return;

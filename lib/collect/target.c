@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "collect/inside.h"
 #include "collect/programs.h"
 #include "proc/read.h"
 #include "proc/status.h"
@@ -30,26 +31,25 @@ static int add_one(struct add *a, uint32_t pid)
 	return rc < 0 ? err_set(a->err, rc, "cannot look at process %u", pid) : 0;
 }
 
-static int read_status(uint32_t pid, struct proc_status *ret)
+static int no_process(struct add *a, uint32_t pid)
 {
-	CLEANUP_FREE char *text = NULL;
-	size_t size;
+	uint32_t inner = inside_guess(pid);
 
-	int rc = proc_read(pid, "status", PROC_SMALL_MAX_BYTES, &text, &size);
-	if (rc < 0)
-		return rc;
-	rc = proc_status_parse(span_of(text, size), "status", ret, NULL);
-	ret->name = span_of(NULL, 0); /* pointed into what is freed here */
-	return rc;
+	if (!inner)
+		return err_set(a->err, -ESRCH, "no process %u to record", pid);
+	return err_set(
+		a->err, -ESRCH,
+		"no process %u to record; %u calls itself so inside its container: use -p %u", pid,
+		inner, inner);
 }
 
 static int add_named(struct add *a, uint32_t pid)
 {
 	struct proc_status status;
 
-	int rc = read_status(pid, &status);
+	int rc = proc_status_read(pid, &status);
 	if (rc == -ENOENT || rc == -ESRCH)
-		return err_set(a->err, -ESRCH, "no process %u to record", pid);
+		return no_process(a, pid);
 	if (rc < 0)
 		return err_set(a->err, rc, "cannot look at process %u", pid);
 	if (status.tgid != pid)
@@ -70,7 +70,7 @@ static int add_children(struct add *a, struct proc_ids *all)
 
 	vec_for_each(&all->ids, pid) {
 		struct proc_status status;
-		if (hash_get(&a->known, *pid) || read_status(*pid, &status) < 0 ||
+		if (hash_get(&a->known, *pid) || proc_status_read(*pid, &status) < 0 ||
 		    !hash_get(&a->known, status.parent))
 			continue;
 		int rc = add_one(a, *pid);
@@ -126,7 +126,7 @@ static int add_thread(struct add *a, uint32_t tid)
 {
 	struct proc_status status;
 
-	int rc = read_status(tid, &status);
+	int rc = proc_status_read(tid, &status);
 	if (rc == -ENOENT || rc == -ESRCH)
 		return err_set(a->err, -ESRCH, "no thread %u to record", tid);
 	if (rc < 0)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proc/status.h"
 
+#include "base/cleanup.h"
+#include "proc/read.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -92,6 +95,19 @@ int proc_status_parse(struct span text, const char *what, struct proc_status *re
 		s.ns_pid = s.tgid;
 	*ret = s;
 	return 0;
+}
+
+int proc_status_read(uint32_t pid, struct proc_status *ret)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+
+	int rc = proc_read(pid, "status", PROC_SMALL_MAX_BYTES, &text, &size);
+	if (rc < 0)
+		return rc;
+	rc = proc_status_parse(span_of(text, size), "status", ret, NULL);
+	ret->name = span_of(NULL, 0); /* pointed into what is freed here */
+	return rc;
 }
 
 int proc_stat_parse(struct span text, const char *what, struct proc_stat *ret, struct err *err)

@@ -23,6 +23,9 @@ struct proc_status {
 /* -EBADMSG when Name, Tgid, PPid or Uid is missing or not well formed. */
 int proc_status_parse(struct span text, const char *what, struct proc_status *ret, struct err *err);
 
+/* Of process or thread @pid, without its name. -ENOENT or -ESRCH: it is gone. */
+int proc_status_read(uint32_t pid, struct proc_status *ret);
+
 struct proc_stat {
 	struct span comm; /* raw: may hold anything, also ")" */
 	char state;

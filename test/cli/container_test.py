@@ -13,6 +13,12 @@ import unittest
 
 from command import PROGRAM, run
 from record_test import SPLIT, Capture
+from targets_test import cgroup_root
+
+
+def children(pid):
+    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+        return [int(child) for child in file.read().split()]
 
 
 def copy_program(path, root, name):
@@ -85,6 +91,58 @@ class Container(unittest.TestCase):
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, 9)
+
+    def test_by_inner_number(self):
+        """A process is meant by the number that it has in there with -G, and told of without."""
+        root = cgroup_root()
+        path = f'{root}/accel-prof-test-inner-{os.getpid()}'
+        try:
+            os.makedirs(path)
+        except (OSError, TypeError) as error:
+            self.skipTest(f'no control group can be made: {error}')
+        # Two that follow each other, and that nobody has outside.
+        inner = next(n for n in range(31000, 1000, -1)
+                     if not os.path.exists(f'/proc/{n}') and not os.path.exists(f'/proc/{n + 1}'))
+        process = subprocess.Popen(
+            ['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c',
+             f'echo {inner - 1} >/proc/sys/kernel/ns_last_pid; {SPLIT} plain 60000 & '
+             f'{SPLIT} plain 60000 & wait'], stdout=subprocess.DEVNULL, start_new_session=True)
+
+        def end():
+            os.killpg(process.pid, 9)
+            process.wait()
+            for _ in range(500):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+                    return
+                time.sleep(0.01)
+        self.addCleanup(end)
+        shells, splits = [], []
+        for _ in range(500):
+            shells = children(process.pid)
+            splits = children(shells[0]) if shells else []
+            if len(splits) == 2:
+                break
+            time.sleep(0.01)
+        for pid in (*shells, *splits):
+            with open(f'{path}/cgroup.procs', 'w', encoding='ascii') as file:
+                file.write(str(pid))
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.path.join(folder, 'a.data')
+            done = run('record', '-o', data, '-F', '999', '-G', os.path.basename(path), '-p',
+                       str(inner + 1), '--duration', '0.4')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            capture = Capture(data)
+            self.assertEqual({(Capture.field(p, 'pid'), Capture.field(p, 'ns_pid'))
+                              for p in capture.processes.values()}, {(splits[1], inner + 1)})
+            self.assertGreater(len(capture.samples), 10)
+            done = run('record', '-o', data, '-G', os.path.basename(path), '-p', '999')
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"no process of '{os.path.basename(path)}' calls itself 999", done.stderr)
+            done = run('record', '-o', data, '-p', str(inner))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f'{splits[0]} calls itself so inside its container: use -p {splits[0]}',
+                          done.stderr)
 
     def test_from_inside(self):
         for engine in ('bpf', 'perf'):
