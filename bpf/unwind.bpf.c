@@ -514,6 +514,11 @@ static __always_inline u32 cause_of(enum unwind_result rc)
 	return rc == UNWIND_UNREADABLE ? STACK_CAUSE_UNREADABLE : STACK_CAUSE_UNSUPPORTED;
 }
 
+static __always_inline bool is_awaited(const struct unwind_mapping *mapping)
+{
+	return !mapping->table && mapping->pages == UNWIND_NO_TABLE_YET;
+}
+
 /* Why the walk ends in code without a table. */
 static __always_inline u32 cause_without_table(const struct unwind_mapping *mapping)
 {
@@ -546,6 +551,7 @@ static __always_inline int row_at(struct walk_context *c, u64 pc, struct unwind_
 	row = find_row(walk, (u32)(pc - walk->mapping.base));
 	if (!row) {
 		c->stack->status = cause_without_table(&walk->mapping);
+		walk->copying.is_awaited = is_awaited(&walk->mapping);
 		return -1;
 	}
 	bits = *(const u64 *)row;
@@ -697,7 +703,8 @@ static long send_part(u32 part, struct copy_context *c)
 		return 1;
 	size += sizeof(*copy);
 	copy->header.size = size;
-	if (bpf_ringbuf_output(&events, copy, size, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&events, copy, size,
+			       state->is_awaited ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		return 1;
 	state->sent++;
 	return state->holes > EVENT_COPY_HOLE || state->sent >= state->parts;
@@ -737,6 +744,7 @@ static __always_inline void begin_walk(struct unwind_walk *walk)
 	walk->state.has_fp = 1;
 	walk->state.is_leaf = 1;
 	walk->mapping.start = walk->mapping.end = 0;
+	walk->copying.is_awaited = 0;
 	walk->xol = xol_address();
 	fix_breakpoint(walk);
 }

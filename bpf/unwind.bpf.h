@@ -89,6 +89,6 @@ struct unwind_walk {
 		u64 hole;        /* where the page behind a missing one begins */
 		u32 holes;       /* missing pages, one after the other */
 		u32 parts, sent; /* how many there may be, and are */
-		u32 reserved;
+		u32 is_awaited;  /* what is missing is made when the recorder sees it */
 	} copying;
 };

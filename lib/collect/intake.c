@@ -78,8 +78,9 @@ static int follow(struct session *s, const struct event_header *event)
 	case EVENT_PROBE:
 	case EVENT_BLOCK:
 		return unwinder_meet(s->unwinder, event->pid);
-	case EVENT_RESUME:
 	case EVENT_COPY:
+		return unwinder_want(s->unwinder, (const struct event_copy *)event);
+	case EVENT_RESUME:
 	case EVENT_PYTHON_CODE:
 		break;
 	}

@@ -20,7 +20,7 @@
 
 /* Lines that cost tens of milliseconds are for where one stack of so many ends, at least: not for the
  * frames of the C library below everybody's main(). */
-#define COSTLY_LINES_SHARE 100
+#define COSTLY_LINES_SHARE 20
 
 struct target {
 	struct session *session;

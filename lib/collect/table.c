@@ -41,6 +41,7 @@ void tables_release(struct tables *t)
 	vec_release(&t->fresh);
 	vec_release(&t->fresh_fds);
 	hash_release(&t->by_object);
+	hash_release(&t->wanted);
 }
 
 void table_use(struct tables *t, uint32_t number)
@@ -259,6 +260,18 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 	t->build_ns += table_clock_ns() - start_ns;
 	/* Also where there is none, which is not tried again. */
 	return rc < 0 ? rc : hash_set(&t->by_object, key, *ret);
+}
+
+bool tables_wants(const struct tables *t, const struct object *object)
+{
+	uint64_t key = (uint64_t)(uintptr_t)object;
+
+	return hash_get(&t->by_object, key) || hash_get(&t->wanted, key);
+}
+
+int tables_want(struct tables *t, const struct object *object)
+{
+	return hash_set(&t->wanted, (uint64_t)(uintptr_t)object, 1);
 }
 
 int tables_publish(struct tables *t)

@@ -48,6 +48,7 @@ struct tables {
 	uint64_t bytes, bytes_max;
 	VEC(struct table) list; /* by number; 0 is not used */
 	struct hash by_object;
+	struct hash wanted; /* objects of processes with many, as far as stacks pass through them */
 	/* Made since the last tables_publish(). */
 	VEC(uint32_t) fresh;
 	VEC(int) fresh_fds;
@@ -76,6 +77,10 @@ static inline const struct table *table_at(const struct tables *t, uint32_t numb
 {
 	return &t->list.data[number];
 }
+/* For processes with so many files that their tables are made only when they are wanted: whether
+ * @object's is, or is there already; and that it is from now on. */
+bool tables_wants(const struct tables *t, const struct object *object);
+int tables_want(struct tables *t, const struct object *object);
 /* An address space begins or ceases to refer to it. */
 void table_use(struct tables *t, uint32_t number);
 void table_leave(struct tables *t, uint32_t number, uint64_t now_ns);

@@ -85,7 +85,7 @@ void unwinder_close(struct unwinder *u)
 		return;
 	inner_updates_release(&u->updates);
 	vec_for_each(&u->spaces, space)
-		vec_release(&space->mappings);
+		layout_release(&space->layout);
 	vec_for_each(&u->fds, fd)
 		close(*fd);
 	hash_for_each(&u->followers, slot)
@@ -95,7 +95,7 @@ void unwinder_close(struct unwinder *u)
 	vec_release(&u->numbers);
 	vec_release(&u->fds);
 	vec_release(&u->moved);
-	vec_release(&u->copy_mappings);
+	layout_release(&u->copy_layout);
 	vec_release(&u->copy_objects);
 	hash_release(&u->followers);
 	tables_release(&u->tables);
@@ -125,6 +125,15 @@ static int follower_get(struct unwinder *u, uint32_t pid, struct follower **ret)
 	return 0;
 }
 
+/* Its turn to be looked at comes. */
+static int mark(struct unwinder *u, struct follower *f)
+{
+	if (f->is_marked)
+		return 0;
+	f->is_marked = true;
+	return vec_push(&u->marked, f);
+}
+
 int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 {
 	struct follower *f;
@@ -136,10 +145,24 @@ int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 		return rc;
 	if (time_ns > f->changed_ns)
 		f->changed_ns = time_ns;
-	if (f->is_marked)
+	f->is_stale = true;
+	return mark(u, f);
+}
+
+int unwinder_want(struct unwinder *u, const struct event_copy *copy)
+{
+	struct follower *f = follower_find(u, copy->header.pid);
+	const struct layout *layout = f ? &u->spaces.data[f->space].layout : NULL;
+	int rc;
+
+	if (!layout || !layout_is_lazy(layout))
 		return 0;
-	f->is_marked = true;
-	return vec_push(&u->marked, f);
+	rc = layout_want(u, layout, span_of((const uint8_t *)&copy->pc, sizeof(copy->pc)));
+	if (rc >= 0) {
+		int more = layout_want(u, layout, span_of(copy->stack, copy->stack_size));
+		rc = more ? more : rc;
+	}
+	return rc > 0 ? mark(u, f) : rc;
 }
 
 int unwinder_meet(struct unwinder *u, uint32_t pid)
@@ -154,11 +177,11 @@ bool unwinder_knows(const struct unwinder *u, uint32_t pid)
 
 static void space_release(struct unwinder *u, struct space *space, uint64_t now_ns)
 {
-	for (size_t i = 1; i < space->mappings.len; i++) {
-		if (space->mappings.data[i].table)
-			table_leave(&u->tables, space->mappings.data[i].table, now_ns);
+	for (size_t i = 1; i < space->layout.mappings.len; i++) {
+		if (space->layout.mappings.data[i].table)
+			table_leave(&u->tables, space->layout.mappings.data[i].table, now_ns);
 	}
-	vec_release(&space->mappings);
+	layout_release(&space->layout);
 }
 
 /* One process less has it. The kernel's copy stays until the number is used again: taking something out
@@ -212,15 +235,8 @@ void unwinder_drop(struct unwinder *u, uint32_t pid, uint64_t now_ns)
 	free(f);
 }
 
-static uint32_t why_no_table(const struct object *object)
-{
-	if (!object)
-		return UNWIND_NO_TABLE_JIT;
-	return object->flags & OBJECT_HOLDS_DEVICE_CODE ? UNWIND_NO_TABLE_DEVICE : UNWIND_NO_TABLE;
-}
-
 static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping *m,
-		    struct space *space, uint64_t now_ns)
+		    struct layout *layout)
 {
 	const struct object_place place = {
 		.pid = pid,
@@ -235,53 +251,66 @@ static int add_line(struct unwinder *u, uint32_t pid, const struct proc_mapping 
 	struct object *object = NULL;
 
 	int rc = objects_place(u->objects, &place, &object);
-	/* Before any table is made, which can take long: the frames of an interpreter are read, and
-	 * are as they should be, without tables too. */
-	if (rc >= 0 && object)
-		rc = python_look(u->python, pid, object, object_bias(object, m->start, m->offset),
-				 space->mappings.data[0].base);
-	if (rc >= 0 && object)
-		rc = tables_get(&u->tables, object, u->size_max, now_ns, &mapping.table);
-	if (rc < 0)
-		return rc;
-	if (mapping.table) {
-		const struct unwind_table *rows = &table_at(&u->tables, mapping.table)->rows;
-		mapping.base = object_bias(object, m->start, m->offset) + rows->base;
-		mapping.pages = rows->pages;
-		table_use(&u->tables, mapping.table);
-	} else {
-		mapping.pages = why_no_table(object);
+	if (rc >= 0 && object) {
+		mapping.base = object_bias(object, m->start, m->offset);
+		/* Before any table is made, which can take long: the frames of an interpreter are
+		 * read, and are as they should be, without tables too. */
+		rc = python_look(u->python, pid, object, mapping.base,
+				 layout->mappings.data[0].base);
 	}
-	return vec_push(&space->mappings, mapping);
+	return rc < 0 ? rc : layout_push(layout, mapping, object);
+}
+
+/* What stands before the mappings. */
+static int add_head(struct layout *layout, uint64_t looked_ns)
+{
+	if (layout_push(layout, (struct unwind_mapping){ .base = looked_ns }, NULL) < 0)
+		return -ENOMEM;
+	layout->mappings.data[0].pages = 0;
+	return 0;
 }
 
 /* What @pid maps now: 1, or 0 when it cannot be told, as it is gone. */
-static int space_read(struct unwinder *u, uint32_t pid, struct space *space, uint64_t now_ns)
+static int layout_read(struct unwinder *u, uint32_t pid, struct layout *layout)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct proc_mapping m;
 	struct lines lines;
 	size_t size;
-	int rc;
 
-	if (vec_push(&space->mappings, (struct unwind_mapping){ 0 }) < 0)
-		return -ENOMEM;
 	/* Before the look: what changes meanwhile is newer. */
-	space->mappings.data[0].base = clock_ns();
+	int rc = add_head(layout, clock_ns());
+	if (rc < 0)
+		return rc;
 	if (proc_read(pid, "maps", PROC_MAPS_MAX_BYTES, &text, &size) < 0)
 		return 0;
 	lines = lines_of(span_of(text, size), "maps");
 	while ((rc = proc_maps_next(&lines, &m, NULL)) > 0) {
 		if (!m.is_executable)
 			continue;
-		rc = add_line(u, pid, &m, space, now_ns);
+		rc = add_line(u, pid, &m, layout);
 		if (rc < 0)
 			return rc;
-		if (space->mappings.len > SPACE_MAPPINGS_MAX)
+		if (layout->mappings.len > SPACE_MAPPINGS_MAX)
 			break;
 	}
-	space->mappings.data[0].pages = (uint32_t)space->mappings.len - 1;
-	return space->mappings.len > 1;
+	layout->mappings.data[0].pages = (uint32_t)layout->mappings.len - 1;
+	return layout->mappings.len > 1;
+}
+
+/* The same as before: 1, or 0 when nothing is known. */
+static int layout_copy(struct layout *to, const struct layout *from)
+{
+	size_t count = from->mappings.len;
+
+	if (!count)
+		return 0;
+	if (vec_reserve(&to->mappings, count) < 0 || vec_reserve(&to->objects, count) < 0)
+		return -ENOMEM;
+	memcpy(to->mappings.data, from->mappings.data, count * sizeof(*to->mappings.data));
+	memcpy(to->objects.data, from->objects.data, count * sizeof(*to->objects.data));
+	to->mappings.len = to->objects.len = count;
+	return 1;
 }
 
 /* A number that nothing has used for a while; 0: there is none. */
@@ -306,7 +335,8 @@ static int space_number(struct unwinder *u, uint64_t now_ns, uint32_t *ret)
 }
 
 /* Put what was read under a number of its own, for the kernel to get with the others. */
-static int space_stage(struct unwinder *u, struct follower *f, struct space *fresh, uint64_t now_ns)
+static int space_stage(struct unwinder *u, struct follower *f, struct layout *fresh,
+		       uint64_t now_ns)
 {
 	uint32_t number = f->space;
 	void *memory;
@@ -332,6 +362,10 @@ static int space_stage(struct unwinder *u, struct follower *f, struct space *fre
 	u->numbers.data[u->numbers.len++] = number;
 	u->fds.data[u->fds.len++] = fd;
 	u->publications++;
+	for (size_t i = 1; i < fresh->mappings.len; i++) {
+		if (fresh->mappings.data[i].table)
+			table_use(&u->tables, fresh->mappings.data[i].table);
+	}
 	if (number != f->space) {
 		/* One that is not there any more has ended or has a new image, which is told yet. */
 		u->moved.data[u->moved.len++] =
@@ -342,17 +376,15 @@ static int space_stage(struct unwinder *u, struct follower *f, struct space *fre
 	} else {
 		space_release(u, &u->spaces.data[number], now_ns);
 	}
-	u->spaces.data[number].mappings.data = fresh->mappings.data;
-	u->spaces.data[number].mappings.len = fresh->mappings.len;
-	u->spaces.data[number].mappings.cap = fresh->mappings.cap;
+	u->spaces.data[number].layout = *fresh;
 	memset(fresh, 0, sizeof(*fresh));
 	return 0;
 }
 
 /* The kernel has that already, and looked at after the last change. */
-static bool is_known(const struct unwinder *u, const struct follower *f, const struct space *fresh)
+static bool is_known(const struct unwinder *u, const struct follower *f, const struct layout *fresh)
 {
-	const struct space *now = &u->spaces.data[f->space];
+	const struct layout *now = &u->spaces.data[f->space].layout;
 	size_t count = fresh->mappings.len;
 
 	return f->space && now->mappings.len == count &&
@@ -363,12 +395,16 @@ static bool is_known(const struct unwinder *u, const struct follower *f, const s
 
 static int look(struct unwinder *u, struct follower *f, uint64_t now_ns)
 {
-	struct space fresh = { 0 };
+	struct layout fresh = { 0 };
 
-	int rc = space_read(u, f->pid, &fresh, now_ns);
-	if (rc > 0 && !is_known(u, f, &fresh))
-		rc = space_stage(u, f, &fresh, now_ns);
-	space_release(u, &fresh, now_ns);
+	int rc = f->is_stale ? layout_read(u, f->pid, &fresh)
+			     : layout_copy(&fresh, &u->spaces.data[f->space].layout);
+	if (rc > 0) {
+		rc = layout_fill(u, &fresh, u->size_max, now_ns);
+		if (rc >= 0 && !is_known(u, f, &fresh))
+			rc = space_stage(u, f, &fresh, now_ns);
+	}
+	layout_release(&fresh);
 	return rc < 0 ? rc : 0;
 }
 
@@ -401,7 +437,7 @@ static int look_at_marked(struct unwinder *u, uint64_t size_max, uint64_t now_ns
 	u->size_max = size_max;
 	for (size_t i = 0; i < u->marked.len; i++) {
 		struct follower *f = u->marked.data[i];
-		if (rc < 0 || now_ns < f->next_look_ns) {
+		if (rc < 0 || (f->is_stale && now_ns < f->next_look_ns)) {
 			u->marked.data[kept++] = f;
 			continue;
 		}
@@ -413,8 +449,9 @@ static int look_at_marked(struct unwinder *u, uint64_t size_max, uint64_t now_ns
 			continue;
 		}
 		uint64_t took_ns = cpu_time_ns() - u->tables.build_ns - start_ns;
-		f->next_look_ns = now_ns + took_ns * LOOK_PAUSE_FACTOR;
-		f->is_marked = false;
+		if (f->is_stale)
+			f->next_look_ns = now_ns + took_ns * LOOK_PAUSE_FACTOR;
+		f->is_marked = f->is_stale = false;
 	}
 	u->marked.len = kept;
 	return rc < 0 ? rc : publish(u);

@@ -33,6 +33,8 @@ int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns);
 bool unwinder_knows(const struct unwinder *u, uint32_t pid);
 /* The same, if nothing is known of it yet. */
 int unwinder_meet(struct unwinder *u, uint32_t pid);
+/* @copy is of a stack that the tables gave out in: what it passes through is to have tables. */
+int unwinder_want(struct unwinder *u, const struct event_copy *copy);
 /* @pid has forked @child, which the kernel has given the same mappings. */
 int unwinder_fork(struct unwinder *u, uint32_t pid, uint32_t child);
 /* @pid has a new image, or is no more; the kernel has taken its mappings away. */

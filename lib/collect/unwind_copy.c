@@ -16,27 +16,28 @@
 #include <string.h>
 
 /* The address space as it was at the time of the event. */
-static int space_of(struct unwinder *u, const struct mappings *mappings, uint64_t now_ns,
-		    struct unwind_space *ret)
+static int space_of(struct unwinder *u, const struct mappings *mappings,
+		    const struct unwind_copy *copy, uint64_t now_ns, struct unwind_space *ret)
 {
-	u->copy_mappings.len = 0;
+	struct layout *layout = &u->copy_layout;
+
+	layout->mappings.len = layout->objects.len = 0;
 	vec_for_each(&mappings->list, m) {
-		struct unwind_mapping mapping = {
-			.start = m->start,
-			.end = m->end,
-			.pages = m->object->kind == OBJECT_ANON ? UNWIND_NO_TABLE_JIT
-								: UNWIND_NO_TABLE,
-		};
-		int rc = tables_get(&u->tables, m->object, UINT64_MAX, now_ns, &mapping.table);
-		if (rc >= 0 && mapping.table) {
-			const struct unwind_table *rows =
-				&table_at(&u->tables, mapping.table)->rows;
-			mapping.base = m->bias + rows->base;
-			mapping.pages = rows->pages;
-		}
-		if (rc < 0 || vec_push(&u->copy_mappings, mapping) < 0)
+		const struct unwind_mapping mapping = { m->start, m->end, m->bias, 0, 0 };
+		bool has_file = m->object->kind != OBJECT_ANON;
+		if (layout_push(layout, mapping, has_file ? m->object : NULL) < 0)
 			return -ENOMEM;
 	}
+	if (layout_is_lazy(layout)) {
+		const struct span state = span_of((const uint8_t *)&copy->state.pc, 8);
+		const struct span regs =
+			span_of((const uint8_t *)copy->regs, copy->regs ? UNWIND_REG_COUNT * 8 : 0);
+		if (layout_want(u, layout, state) < 0 || layout_want(u, layout, regs) < 0 ||
+		    layout_want(u, layout, copy->stack) < 0)
+			return -ENOMEM;
+	}
+	if (layout_fill(u, layout, UINT64_MAX, now_ns) < 0)
+		return -ENOMEM;
 	u->copy_objects.len = 0;
 	vec_for_each(&u->tables.list, table) {
 		struct unwind_object object = {
@@ -46,7 +47,7 @@ static int space_of(struct unwinder *u, const struct mappings *mappings, uint64_
 		if (vec_push(&u->copy_objects, object) < 0)
 			return -ENOMEM;
 	}
-	*ret = (struct unwind_space){ u->copy_mappings.data, u->copy_mappings.len,
+	*ret = (struct unwind_space){ layout->mappings.data, layout->mappings.len,
 				      u->copy_objects.data, u->copy_objects.len };
 	return 0;
 }
@@ -124,7 +125,7 @@ int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
 			      UNWIND_COPY_PIECE == EVENT_COPY_PIECE,
 		      "the same bits");
 	memcpy(copy.missing, memory->missing, sizeof(copy.missing));
-	int rc = space_of(u, mappings, now_ns, &space);
+	int rc = space_of(u, mappings, &copy, now_ns, &space);
 	if (rc < 0)
 		return rc;
 	*ret = *stack;

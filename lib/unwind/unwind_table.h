@@ -90,9 +90,9 @@ static inline uint8_t unwind_row_rule(enum unwind_cfa cfa, enum unwind_fp fp)
 /* One executable mapping of a process. A process has them sorted by @start. */
 struct unwind_mapping {
 	uint64_t start, end; /* addresses in the process */
-	uint64_t base;       /* address in the process of the table's base */
-	uint32_t table;      /* number of the table; 0: none, and @pages says why */
-	uint32_t pages;      /* index cells of the table; without one: enum unwind_no_table */
+	uint64_t base;  /* address in the process of the table's base, or else of its object's 0 */
+	uint32_t table; /* number of the table; 0: none, and @pages says why */
+	uint32_t pages; /* index cells of the table; without one: enum unwind_no_table */
 };
 _Static_assert(sizeof(struct unwind_mapping) == 32, "a mapping is one map value");
 
@@ -102,4 +102,5 @@ enum unwind_no_table {
 	UNWIND_NO_TABLE_JIT,     /* memory without a file: code made at run time */
 	UNWIND_NO_TABLE_UPROBES, /* the kernel's [uprobes] page */
 	UNWIND_NO_TABLE_DEVICE,  /* accelerator code: its caller is a launch, not a frame */
+	UNWIND_NO_TABLE_YET,     /* made when a stack is seen to pass through it */
 };

@@ -183,10 +183,13 @@ class Stacks(unittest.TestCase):
             target.stdout.readline() # "under way"
             capture = self.record('--duration', '5', '-p', str(target.pid))
             target.kill()
-        samples = self.check(capture, table=85.0, rooted=99.5, settled=False)
-        # Nothing else than that is gone on with from a copy, as nothing waits for its table.
+        samples = self.check(capture, table=85.0, rooted=99.5)
+        # Of 300 files those get tables that stacks pass through. The first stacks of each lose nothing,
+        # as they are copied; from then on nothing but that is gone on with from a copy.
         late = sum('by-copy' in s[1] for s in samples)
-        self.assertTrue(enough(len(samples) - late, len(samples), 99.9), summary(samples))
+        self.assertTrue(enough(len(samples) - late, len(samples), 99.0), summary(samples))
+        made = int(dict(capture.info)['unwind.tables'].split()[0])
+        self.assertLess(made, 100)
 
     def with_return_probe(self, symbol, mode):
         probe = subprocess.Popen([RETURN_PROBE, STACKS, str(offset_of(STACKS, symbol))],
