@@ -16,6 +16,8 @@ from command import PROGRAM, run
 
 SPLIT = os.path.join(os.environ['WORKLOAD_DIR'], 'split')
 WAITS = os.path.join(os.environ['WORKLOAD_DIR'], 'waits')
+# An emulated machine misses most ticks of a busy one.
+EMULATED = bool(os.environ.get('EMULATED'))
 
 
 def functions(path):
@@ -99,7 +101,7 @@ class Record(unittest.TestCase):
         count = capture.by_function(SPLIT)
         both = count['often'] + count['seldom']
         share, seconds = truth(output)
-        self.assertGreater(both, 0.5 * 999 * seconds)
+        self.assertGreater(both, (0.1 if EMULATED else 0.5) * 999 * seconds)
         self.assertLess(both, 1.1 * 999 * seconds)
         self.assertAlmostEqual(count['often'] / both, share,
                                delta=4 * (share * (1 - share) / both) ** 0.5 + 0.005)

@@ -58,7 +58,7 @@ static int op_escape(struct worker_job *job, struct err *err)
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	rc[TRY_OPEN] = try_call(SYS_openat, AT_FDCWD, PTR("/etc/passwd"), O_RDONLY, 0);
-	rc[TRY_OPEN_PROC] = try_call(SYS_open, PTR("/proc/self/mem"), O_RDWR, 0, 0);
+	rc[TRY_OPEN_PROC] = try_call(SYS_openat, AT_FDCWD, PTR("/proc/self/mem"), O_RDWR, 0);
 	rc[TRY_OPENAT2] = try_call(SYS_openat2, AT_FDCWD, PTR("/etc/passwd"), PTR(page), 24);
 	rc[TRY_SOCKET_INET] = try_call(SYS_socket, AF_INET, SOCK_STREAM, 0, 0);
 	rc[TRY_SOCKET_UNIX] = try_call(SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0);
@@ -75,7 +75,7 @@ static int op_escape(struct worker_job *job, struct err *err)
 	rc[TRY_MEMFD] = try_call(SYS_memfd_create, PTR("x"), 0, 0, 0);
 	rc[TRY_SETUID] = try_call(SYS_setuid, 0, 0, 0, 0);
 	rc[TRY_PRCTL] = try_call(SYS_prctl, 38, 0, 0, 0);
-	rc[TRY_UNLINK] = try_call(SYS_unlink, PTR("/tmp/x"), 0, 0, 0);
+	rc[TRY_UNLINK] = try_call(SYS_unlinkat, AT_FDCWD, PTR("/tmp/x"), 0, 0);
 	rc[TRY_IOCTL] = try_call(SYS_ioctl, job->socket, 0x5401, PTR(page), 0);
 	rc[TRY_BPF] = try_call(SYS_bpf, 0, PTR(page), 64, 0);
 	rc[TRY_IO_URING] = try_call(SYS_io_uring_setup, 1, PTR(page), 0, 0);
