@@ -110,6 +110,8 @@ struct accel_option {
  * to be called then is @function. */
 struct accel_door {
 	const char *variable, *library;
+	bool is_list;      /* several may be named, with colons between */
+	const char *needs; /* soname without which this machine has no use for it; NULL: none */
 	const char *runtime, *function; /* as probe_site's library */
 };
 

@@ -3,6 +3,7 @@
 
 #include "accel/info.h"
 #include "accel/runtimes.h"
+#include "inject/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,6 +42,8 @@ static int opencl_event(void *runtime, const struct accel_event *e)
 	case SITE_POCL_RUNNING:
 	case SITE_POCL_COMPLETE:
 		return pocl_event(o, p, e);
+	case SITE_TOLD:
+		return opencl_told(o, p, e);
 	default:
 		break;
 	}
@@ -129,6 +132,7 @@ static int opencl_describe(void *runtime)
 	rc = rc ? rc : accel_info_number(w, "opencl.given-up", s->given_up);
 	rc = rc ? rc : accel_info_number(w, "opencl.unnamed-kernels", s->unnamed);
 	rc = rc ? rc : accel_info_number(w, "opencl.cut-programs", s->cut);
+	rc = rc ? rc : accel_info_number(w, "opencl.located-kernels", s->located);
 	return rc;
 }
 
@@ -136,6 +140,11 @@ const struct accel_ops opencl_ops = {
 	.name = "opencl",
 	.sites = opencl_sites,
 	.libraries = opencl_libraries,
+	.door = { .variable = "OPENCL_LAYERS",
+		  .is_list = true,
+		  .library = INJECT_OPENCL_FILE,
+		  .runtime = "libigdrcl",
+		  .function = "accel_prof_opencl_start" },
 	.open = opencl_open,
 	.event = opencl_event,
 	.exited = opencl_exited,

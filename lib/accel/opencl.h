@@ -15,6 +15,7 @@
 
 #include "accel/accel.h"
 #include "accel/process_index.h"
+#include "accel/told_code.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -61,6 +62,7 @@ enum opencl_site {
 	SITE_POCL_SUBMITTED,
 	SITE_POCL_RUNNING,
 	SITE_POCL_COMPLETE,
+	SITE_TOLD, /* by the library inside */
 	/* From here on SITE_TRANSFER's own: SITE_TRANSFERS + index of opencl_transfers[]. */
 	SITE_TRANSFERS = 64,
 };
@@ -152,6 +154,7 @@ struct opencl_kernel {
 	uint64_t handle;
 	uint32_t record;
 	uint32_t name; /* string; 0: not known */
+	uint32_t code; /* CODE_OBJECT, of the record */
 };
 
 struct opencl_device {
@@ -168,7 +171,7 @@ struct opencl_process {
 	VEC(struct opencl_thread) threads;
 	VEC(struct opencl_wait) waits;
 	struct hash programs;      /* handle -> number of its CODE_OBJECT record, or 0 */
-	struct hash kernel_names;  /* program and name, hashed -> number of the KERNEL record */
+	struct hash kernel_names;  /* program and name, hashed -> CODE_OBJECT and KERNEL records */
 	struct hash command_index; /* event -> commands */
 	VEC(struct opencl_command_state) commands;
 	VEC(size_t) free_commands;
@@ -178,7 +181,9 @@ struct opencl_process {
 	bool groups_agree, groups_disagree;
 	uint32_t device_searches;
 	bool has_pocl;
+	bool is_told; /* by a library inside, of kernels of Intel's driver */
 	uint64_t launches;
+	struct told_code code;
 };
 
 /* What describe() tells. */
@@ -192,6 +197,7 @@ struct opencl_stats {
 	uint64_t given_up; /* launches that had to be forgotten: too many were waiting */
 	uint64_t unnamed;  /* kernels whose name could not be found */
 	uint64_t cut;      /* program texts that were too long */
+	uint64_t located;  /* kernels whose place in the device's memory was told */
 };
 
 struct opencl {
@@ -207,6 +213,8 @@ struct opencl_process *opencl_process(struct opencl *o, const struct accel_event
 void opencl_process_free(void *state);
 /* Negative errno, or 0 and the index of the queue; makes its records when it is new. */
 int opencl_queue(struct opencl *o, struct opencl_process *p, uint64_t handle, size_t *ret);
+/* The DEVICE record of a handle; 0: a device that we could not see, all of those are one. */
+int opencl_device(struct opencl *o, struct opencl_process *p, uint64_t handle, uint32_t *ret);
 int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 int opencl_thread(struct opencl_process *p, uint32_t tid, struct opencl_thread **ret);
 
@@ -215,6 +223,8 @@ int opencl_kernel_created(struct opencl *o, struct opencl_process *p, const stru
 int opencl_kernels_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 int opencl_kernel_cloned(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 int opencl_kernel_told(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
+/* What the library inside has told. */
+int opencl_told(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 int opencl_program_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 /* The kernel of a handle; one that was never seen is looked at in the target's memory. */
 int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle,

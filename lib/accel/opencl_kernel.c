@@ -22,7 +22,7 @@
 #define SPIRV_MAGIC          0x07230203
 
 static int put_kernel(struct opencl *o, struct opencl_process *p, struct opencl_kernel *kernel,
-		      uint64_t program)
+		      uint64_t program, const struct told_kernel *told)
 {
 	uint64_t *code = hash_get(&p->programs, program);
 	struct record record = {
@@ -34,11 +34,14 @@ static int put_kernel(struct opencl *o, struct opencl_process *p, struct opencl_
 			.name = kernel->name,
 			.handle = kernel->handle,
 			.program = program,
+			.size = told ? told->size : 0,
 		},
 	};
+	int rc = told ? told_kernel_metadata(told, o->host.writer, &record.kernel.metadata) : 0;
 
+	kernel->code = record.kernel.code_object;
 	kernel->record = record.kernel.id;
-	return capture_writer_put(o->host.writer, &record);
+	return rc < 0 ? rc : capture_writer_put(o->host.writer, &record);
 }
 
 static int set_kernel(struct opencl_process *p, const struct opencl_kernel *kernel)
@@ -67,14 +70,16 @@ static int add_kernel(struct opencl *o, struct opencl_process *p, uint64_t handl
 	uint64_t *known = hash_get(&p->kernel_names, key);
 	int rc = 0;
 
-	if (known)
+	if (known) {
 		kernel.record = (uint32_t)*known;
-	else
-		rc = put_kernel(o, p, &kernel, program);
+		kernel.code = (uint32_t)(*known >> 32);
+	} else {
+		rc = put_kernel(o, p, &kernel, program, NULL);
+	}
 	if (p->kernel_names.len >= OPENCL_NAMES_MAX)
 		hash_release(&p->kernel_names);
 	if (rc == 0 && !known)
-		rc = hash_set(&p->kernel_names, key, kernel.record);
+		rc = hash_set(&p->kernel_names, key, hash_pair(kernel.code, kernel.record));
 	if (rc == 0)
 		rc = set_kernel(p, &kernel);
 	if (rc == 0 && ret)
@@ -181,13 +186,73 @@ int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle,
 	return add_kernel(o, p, handle, 0, name, ret);
 }
 
+struct told_to {
+	struct opencl *o;
+	struct opencl_process *p;
+};
+
+/* A kernel of which the library inside has told where it is. */
+static int take_told(void *data, const struct told_kernel *k, uint32_t *ret_kernel,
+		     uint32_t *ret_device)
+{
+	struct told_to *to = data;
+	struct opencl_process *p = to->p;
+	uint64_t key = hash_u64(k->module) ^ (k->name ? k->name : k->handle);
+	uint64_t *known = hash_get(&p->kernel_names, key),
+		 *code = hash_get(&p->programs, k->module);
+	struct opencl_kernel kernel = {
+		.handle = k->handle,
+		.name = k->name,
+		.code = code ? (uint32_t)*code : 0,
+	};
+	int rc = opencl_device(to->o, p, k->device, ret_device);
+
+	if (rc < 0)
+		return rc;
+	/* Of the same code: programs make kernels again and again. */
+	if (known && *known >> 32 == kernel.code)
+		kernel.record = (uint32_t)*known;
+	else
+		rc = put_kernel(to->o, p, &kernel, k->module, k);
+	if (p->kernel_names.len >= OPENCL_NAMES_MAX)
+		hash_release(&p->kernel_names);
+	if (rc == 0)
+		rc = hash_set(&p->kernel_names, key, hash_pair(kernel.code, kernel.record));
+	*ret_kernel = kernel.record;
+	return rc < 0 ? rc : set_kernel(p, &kernel);
+}
+
+int opencl_told(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
+{
+	struct told_to to = { o, p };
+	const struct told_taker taker = {
+		.host = &o->host,
+		.process = p->process,
+		.title = "OpenCL program",
+		.modules = &p->programs,
+		.modules_max = OPENCL_PROGRAMS_MAX,
+		.located = &o->stats.located,
+		.kernel = take_told,
+		.data = &to,
+	};
+
+	p->is_told = true;
+	return told_code_batch(&p->code, &taker, e);
+}
+
+/* The library inside has told of it before the call that made it returned. */
+static bool was_told(const struct opencl_process *p, uint64_t handle)
+{
+	return p->is_told && hash_get(&p->kernel_index, handle);
+}
+
 int opencl_kernel_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
 {
 	uint64_t handle = e->value[2];
 	uint32_t name = 0;
 	int rc = 0;
 
-	if (!handle)
+	if (!handle || was_told(p, handle))
 		return 0;
 	if (e->text_size)
 		rc = capture_writer_bytes(o->host.writer, e->text, e->text_size, &name);
@@ -212,7 +277,7 @@ int opencl_kernels_created(struct opencl *o, struct opencl_process *p, const str
 		uint64_t handle;
 		uint32_t name;
 		memcpy(&handle, e->text + at, sizeof(handle));
-		if (!handle)
+		if (!handle || was_told(p, handle))
 			continue;
 		rc = find_name(o, p, handle, &name);
 		if (rc == 0 && name)
@@ -241,8 +306,9 @@ int opencl_kernel_told(struct opencl *o, struct opencl_process *p, const struct 
 	uint32_t name;
 	int rc;
 
-	if ((uint32_t)e->value[4] != 0 || e->value[1] != KERNEL_FUNCTION_NAME || !e->text_size ||
-	    (known && p->kernels.data[*known].name))
+	/* The library inside asks for them, too, to tell more. */
+	if (p->is_told || (uint32_t)e->value[4] != 0 || e->value[1] != KERNEL_FUNCTION_NAME ||
+	    !e->text_size || (known && p->kernels.data[*known].name))
 		return 0;
 	rc = capture_writer_bytes(o->host.writer, e->text, e->text_size, &name);
 	return rc < 0 ? rc : add_kernel(o, p, e->value[0], 0, name, NULL);
@@ -287,6 +353,9 @@ int opencl_program_created(struct opencl *o, struct opencl_process *p, const str
 		return 0;
 	forget_program(p, program);
 	object.kind = program_kind(e);
+	/* What is inside tells what becomes of it. */
+	if (object.kind == CODE_OBJECT_ZEBIN && p->is_told)
+		object.kind = 0;
 	if (e->flags & ACCEL_EVENT_CUT)
 		o->stats.cut++;
 	/* A part of a source can still be read by people; a part of a binary is nothing. */

@@ -53,6 +53,7 @@ void opencl_process_free(void *state)
 	hash_release(&p->programs);
 	hash_release(&p->kernel_names);
 	hash_release(&p->command_index);
+	told_code_release(&p->code);
 	free(p);
 }
 
@@ -144,13 +145,15 @@ static int device_record(struct opencl *o, struct opencl_process *p, uint64_t ha
 	return rc;
 }
 
-/* @handle 0: a device that we could not see; all of those are one. */
-static int get_device(struct opencl *o, struct opencl_process *p, uint64_t handle, uint32_t *ret)
+int opencl_device(struct opencl *o, struct opencl_process *p, uint64_t handle, uint32_t *ret)
 {
 	uint64_t *known = hash_get(&p->device_index, handle);
 	struct opencl_device device = { .handle = handle };
 	int rc;
 
+	/* What could not be seen is what was told. */
+	if (!handle && p->is_told && p->devices.len == 1)
+		known = hash_get(&p->device_index, p->devices.data[0].handle);
 	if (!known && p->devices.len >= OPENCL_DEVICES_MAX)
 		known = hash_get(&p->device_index, p->devices.data[0].handle);
 	if (known) {
@@ -227,7 +230,7 @@ int opencl_queue(struct opencl *o, struct opencl_process *p, uint64_t handle, si
 		known = hash_get(&p->queue_index, 0);
 	}
 	if (!known) {
-		rc = get_device(o, p, find_device(o, p, handle), &queue.device);
+		rc = opencl_device(o, p, find_device(o, p, handle), &queue.device);
 		if (rc == 0)
 			rc = add_queue(o, p, &queue);
 		if (rc < 0)
@@ -262,7 +265,7 @@ int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struc
 
 	if (!queue.handle || (!known && p->queues.len >= OPENCL_QUEUES_MAX))
 		return 0;
-	rc = get_device(o, p, e->value[0], &queue.device);
+	rc = opencl_device(o, p, e->value[0], &queue.device);
 	if (rc < 0 || !known)
 		return rc < 0 ? rc : add_queue(o, p, &queue);
 	/* The address of one that was released: the same queue to whoever reads the capture. */

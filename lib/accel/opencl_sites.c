@@ -10,6 +10,7 @@
 #include "accel/opencl.h"
 
 #include "accel/site_table.h"
+#include "inject/message.h"
 
 #define LOADER "libOpenCL"
 #define POCL   "libpocl"
@@ -208,8 +209,10 @@ const struct probe_site opencl_sites[] = {
 	POCL_EVENT(SITE_POCL_RUNNING, "pocl_update_event_running", ARG(0)),
 	/* function, line, event, message */
 	POCL_EVENT(SITE_POCL_COMPLETE, "pocl_update_event_complete", ARG(2)),
+	TOLD_BATCH(SITE_TOLD, INJECT_OPENCL_LIBRARY, INJECT_OPENCL_BATCH, INJECT_OPENCL_LISTENERS),
 	{ 0 },
 };
 
 /* POCL 3.1 to 7.0 all have this one. */
-const char *const opencl_libraries[] = { "libOpenCL.so.1", "libpocl.so.2", NULL };
+const char *const opencl_libraries[] = { "libOpenCL.so.1", "libpocl.so.2", INJECT_OPENCL_FILE,
+					 NULL };

@@ -32,3 +32,15 @@
 	{                                                    \
 		.base = PROBE_OUT, .index = (n), .derefs = 1 \
 	}
+/* What a library of ours inside a target tells: messages, their size. */
+#define TOLD_BATCH(number, file, function, listeners)                                              \
+	{                                                                                          \
+		.library = (file), .symbol = (function), .id = (number), .flags = PROBE_AT_RETURN, \
+		.value = { ARG(0), ARG(1) },                                                       \
+		.text = { .kind = PROBE_TEXT_BYTES,                                                \
+			  .pointer = 0,                                                            \
+			  .count = 1,                                                              \
+			  .scale = 1,                                                              \
+			  .max = INJECT_BATCH_BYTES },                                             \
+		.counter = (listeners)                                                             \
+	}

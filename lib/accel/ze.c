@@ -3,6 +3,7 @@
 
 #include "accel/info.h"
 #include "accel/runtimes.h"
+#include "inject/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static void process_free(void *state)
 	hash_release(&p->modules);
 	hash_release(&p->list_index);
 	hash_release(&p->queue_index);
+	told_code_release(&p->code);
 	vec_release(&p->kernels);
 	vec_release(&p->lists);
 	vec_release(&p->queues);
@@ -81,8 +83,7 @@ static int ze_event(void *runtime, const struct accel_event *e)
 	case SITE_MODULE:
 		return ze_module_created(z, p, e);
 	case SITE_MODULE_GONE:
-		ze_module_gone(p, e->value[0]);
-		return 0;
+		return ze_module_gone(z, p, e->value[0], e->time_ns);
 	case SITE_KERNEL:
 		return ze_kernel_created(z, p, e);
 	case SITE_QUEUE:
@@ -97,6 +98,8 @@ static int ze_event(void *runtime, const struct accel_event *e)
 		return ze_device_told(z, p, e);
 	case SITE_DEVICE_PCI:
 		return ze_device_pci_told(p, e);
+	case SITE_TOLD:
+		return ze_told(z, p, e);
 	default:
 		return ze_launched(z, p, e);
 	}
@@ -129,6 +132,7 @@ static int ze_describe(void *runtime)
 	rc = rc ? rc : accel_info_number(w, "levelzero.launches", z->stats.launches);
 	rc = rc ? rc : accel_info_number(w, "levelzero.replayed", z->stats.replays);
 	rc = rc ? rc : accel_info_number(w, "levelzero.cut-lists", z->stats.cut);
+	rc = rc ? rc : accel_info_number(w, "levelzero.located-kernels", z->stats.located);
 	return rc ? rc : accel_info_number(w, "levelzero.unnamed-kernels", z->stats.unnamed);
 }
 
@@ -136,6 +140,12 @@ const struct accel_ops ze_ops = {
 	.name = "levelzero",
 	.sites = ze_sites,
 	.libraries = ze_libraries,
+	.door = { .variable = "LD_PRELOAD",
+		  .is_list = true,
+		  .needs = "libze_loader.so.1",
+		  .library = INJECT_ZE_FILE,
+		  .runtime = "libze_loader",
+		  .function = "accel_prof_ze_start" },
 	.open = ze_open,
 	.event = ze_event,
 	.exited = ze_exited,

@@ -17,6 +17,7 @@
 
 #include "accel/accel.h"
 #include "accel/process_index.h"
+#include "accel/told_code.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -54,6 +55,7 @@ enum ze_site {
 	SITE_LIST_EMPTY, /* reset or destroyed */
 	SITE_DEVICE,
 	SITE_DEVICE_PCI,
+	SITE_TOLD,
 	/* From here on SITE_TRANSFERS + index of the table of transfers. */
 	SITE_TRANSFERS = 64,
 };
@@ -75,6 +77,7 @@ const struct ze_transfer *ze_transfer(const struct probe_site *site);
 struct ze_kernel {
 	uint32_t record; /* KERNEL */
 	uint32_t name;   /* string; 0: not known */
+	uint32_t code;   /* CODE_OBJECT, of the record */
 };
 
 struct ze_device {
@@ -114,9 +117,10 @@ struct ze_wait {
 
 struct ze_process {
 	uint32_t process, pid;
+	bool is_told; /* by a library inside: what modules become, not what they were made from */
 	struct hash kernel_index; /* handle -> kernels */
 	VEC(struct ze_kernel) kernels;
-	struct hash records;    /* module and name, hashed -> number of the KERNEL record */
+	struct hash records;    /* module and name, hashed -> CODE_OBJECT and KERNEL records */
 	struct hash modules;    /* handle -> number of its CODE_OBJECT record, or 0 */
 	struct hash list_index; /* handle -> lists */
 	VEC(struct ze_list) lists;
@@ -124,6 +128,7 @@ struct ze_process {
 	VEC(struct ze_queue) queues;
 	VEC(struct ze_device) devices;
 	VEC(struct ze_wait) waits;
+	struct told_code code;
 };
 
 /* What describe() tells. */
@@ -132,6 +137,7 @@ struct ze_stats {
 	uint64_t replays;  /* work of lists that were executed again */
 	uint64_t unnamed;  /* kernels whose name was not seen */
 	uint64_t cut;      /* lists of which not all work could be kept */
+	uint64_t located;  /* kernels whose place in the device's memory was told */
 };
 
 struct ze {
@@ -142,6 +148,8 @@ struct ze {
 };
 
 /* ze_device.c */
+/* The DEVICE record of a handle, 0: of the only one, or of one that could not be seen. */
+int ze_device(struct ze *z, struct ze_process *p, uint64_t handle, uint32_t *ret);
 int ze_device_told(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_device_pci_told(struct ze_process *p, const struct accel_event *e);
 int ze_queue_created(struct ze *z, struct ze_process *p, const struct accel_event *e);
@@ -153,8 +161,10 @@ int ze_list(struct ze_process *p, uint64_t handle, struct ze_list **ret);
 
 /* ze_kernel.c */
 int ze_module_created(struct ze *z, struct ze_process *p, const struct accel_event *e);
-void ze_module_gone(struct ze_process *p, uint64_t module);
+int ze_module_gone(struct ze *z, struct ze_process *p, uint64_t module, uint64_t time_ns);
 int ze_kernel_created(struct ze *z, struct ze_process *p, const struct accel_event *e);
+/* What the library inside has told. */
+int ze_told(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_kernel(struct ze *z, struct ze_process *p, uint64_t handle, struct ze_kernel *ret);
 
 /* ze_launch.c */

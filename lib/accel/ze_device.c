@@ -64,9 +64,11 @@ int ze_device_pci_told(struct ze_process *p, const struct accel_event *e)
 }
 
 /* The DEVICE record, one for all processes that see a device of this name at this place. */
-static int device_record(struct ze *z, struct ze_process *p, uint64_t handle, uint32_t *ret)
+int ze_device(struct ze *z, struct ze_process *p, uint64_t handle, uint32_t *ret)
 {
-	struct ze_device none = { 0 }, *device = find_device(p, handle);
+	struct ze_device none = { 0 };
+	struct ze_device *device =
+		!handle && p->devices.len == 1 ? p->devices.data : find_device(p, handle);
 	struct record record = { .type = RECORD_DEVICE };
 	uint64_t *known;
 	uint32_t index;
@@ -105,7 +107,7 @@ static int add_queue(struct ze *z, struct ze_process *p, uint64_t device, uint64
 {
 	struct record record = { .type = RECORD_QUEUE };
 	struct ze_queue queue;
-	int rc = device_record(z, p, device, &queue.device);
+	int rc = ze_device(z, p, device, &queue.device);
 
 	if (rc < 0)
 		return rc;

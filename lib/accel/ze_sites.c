@@ -6,6 +6,7 @@
 #include "accel/ze.h"
 
 #include "accel/site_table.h"
+#include "inject/message.h"
 
 #define LOADER "libze_loader"
 
@@ -151,7 +152,8 @@ const struct probe_site ze_sites[] = {
 	  .flags = PROBE_AT_RETURN | PROBE_OPTIONAL,
 	  .value = { ARG(0), ARG(1), RETURN32 },
 	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = PCI_ADDRESS + 16 } },
+	TOLD_BATCH(SITE_TOLD, INJECT_ZE_LIBRARY, INJECT_ZE_BATCH, INJECT_ZE_LISTENERS),
 	{ 0 },
 };
 
-const char *const ze_libraries[] = { "libze_loader.so.1", NULL };
+const char *const ze_libraries[] = { "libze_loader.so.1", INJECT_ZE_FILE, NULL };

@@ -38,6 +38,7 @@ struct payload {
 	const char *path, *function;
 	const char *bytes; /* of the file at @path */
 	size_t size;
+	uint64_t mapped; /* where the function is, if it is there already */
 };
 
 struct victim {
@@ -167,8 +168,8 @@ static int call_text(struct victim *v, uint64_t function, uint64_t before, const
 	return call(v, function, (uint64_t[]){ v->text, after }, ret);
 }
 
-/* Its C library: a descriptor, and where the file's first byte is in memory. */
-static int find_libc(pid_t pid, uint64_t *ret_start, struct err *err)
+/* The library @name, without its suffix, that it maps: a descriptor, and where the file's first byte is in memory. */
+static int open_mapped(pid_t pid, const char *name, uint64_t *ret_start, struct err *err)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct proc_mapping m;
@@ -181,7 +182,7 @@ static int find_libc(pid_t pid, uint64_t *ret_start, struct err *err)
 	struct lines lines = lines_of(span_of(text, size), "maps");
 	while (proc_maps_next(&lines, &m, NULL) > 0) {
 		CLEANUP_FREE char *file = strndup((const char *)m.path.data, m.path.size);
-		if (!file || m.offset != 0 || !library_has_name("libc", file))
+		if (!file || m.offset != 0 || !library_has_name(name, file))
 			continue;
 		*ret_start = m.start;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
@@ -189,39 +190,50 @@ static int find_libc(pid_t pid, uint64_t *ret_start, struct err *err)
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		return fd < 0 ? err_set(err, -errno, "cannot open '%s'", path) : fd;
 	}
-	return err_set(err, -ENOTSUP, "process %d has no glibc", pid);
+	return err_set(err, -ENOENT, "process %d maps no '%s'", pid, name);
 }
 
-static int find_functions(struct victim *v, struct err *err)
+struct wanted {
+	const char *name;
+	uint64_t *to;
+};
+
+static int find_in(pid_t pid, const char *library, const struct wanted *wanted, size_t count,
+		   struct err *err)
 {
 	CLEANUP(elf_symtab_free) struct elf_symtab *symbols = NULL;
 	CLEANUP(elf_close) struct elf_file *elf = NULL;
-	const struct {
-		const char *name;
-		uint64_t *to;
-	} wanted[] = {
+	struct elf_symbol symbol;
+	uint64_t start = 0;
+	CLEANUP_CLOSE int fd = open_mapped(pid, library, &start, err);
+
+	if (fd < 0)
+		return fd;
+	int rc = elf_open_fd(&elf, fd, library, 0, err);
+	if (rc == 0)
+		rc = elf_symtab_new(&symbols, elf, err);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (elf_symtab_find(symbols, wanted[i].name, &symbol) < 0)
+			return err_set(err, -ENOTSUP, "'%s' of process %d has no '%s'", library,
+				       pid, wanted[i].name);
+		/* Libraries begin at address 0 of their file. */
+		*wanted[i].to = start + symbol.value;
+	}
+	return rc;
+}
+
+/* glibc 2.34 and later have all of them in one library. */
+static int find_functions(struct victim *v, struct err *err)
+{
+	const struct wanted wanted[] = {
 		{ "memfd_create", &v->memfd_create },
 		{ "dlopen", &v->dlopen },
 		{ "dlsym", &v->dlsym },
 		{ "close", &v->close },
 	};
-	struct elf_symbol symbol;
-	uint64_t start = 0;
-	CLEANUP_CLOSE int fd = find_libc(v->pid, &start, err);
+	int rc = find_in(v->pid, "libc", wanted, ARRAY_SIZE(wanted), err);
 
-	if (fd < 0)
-		return fd;
-	int rc = elf_open_fd(&elf, fd, "libc.so.6", 0, err);
-	if (rc == 0)
-		rc = elf_symtab_new(&symbols, elf, err);
-	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(wanted); i++) {
-		if (elf_symtab_find(symbols, wanted[i].name, &symbol) < 0)
-			return err_set(err, -ENOTSUP, "process %d has a glibc older than 2.34",
-				       v->pid);
-		/* glibc begins at address 0 of its file. */
-		*wanted[i].to = start + symbol.value;
-	}
-	return rc;
+	return rc == -ENOENT ? err_set(err, -ENOTSUP, "process %d has no glibc", v->pid) : rc;
 }
 
 /* The library as a file that only the process has; its number there. */
@@ -242,24 +254,39 @@ static int make_file(struct victim *v, const struct payload *payload, uint64_t *
 	return io_write_all(fd, payload->bytes, payload->size);
 }
 
-static int load(struct victim *v, const struct payload *payload)
+static int load(struct victim *v, const struct payload *payload, uint64_t *ret_library)
 {
-	uint64_t number, library, address, result;
-	char path[64];
+	int slashes = (int)strlen(strrchr(payload->path, '/') ? strrchr(payload->path, '/')
+							      : payload->path);
+	uint64_t number, result;
+	char path[128];
 	int rc = make_file(v, payload, &number);
 
 	if (rc < 0)
 		return rc;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)number);
-	rc = call_text(v, v->dlopen, 0, path, RTLD_NOW, &library);
+	/* The linker takes a path that it knows for the same library, and numbers come again: other libraries have
+	 * other paths. */
+	snprintf(path, sizeof(path), "/proc/self%.*sfd/%d", slashes,
+		 "////////////////////////////////////////////////////////", (int32_t)number);
+	rc = call_text(v, v->dlopen, 0, path, RTLD_NOW, ret_library);
 	if (rc == 0)
 		rc = call(v, v->close, (uint64_t[]){ number, 0 }, &result);
-	if (rc < 0 || !library)
-		return rc < 0 ? rc : -ELIBACC;
-	rc = call_text(v, v->dlsym, library, payload->function, 0, &address);
+	return rc < 0 ? rc : *ret_library ? 0 : -ELIBACC;
+}
+
+static int load_and_call(struct victim *v, const struct payload *payload)
+{
+	uint64_t library = 0, address = payload->mapped, result;
+	int rc = 0;
+
+	if (!address) {
+		rc = load(v, payload, &library);
+		if (rc == 0)
+			rc = call_text(v, v->dlsym, library, payload->function, 0, &address);
+	}
 	if (rc < 0 || !address)
 		return rc < 0 ? rc : -ELIBACC;
-	rc = call(v, address, (uint64_t[]){ 0, 0 }, &result);
+	rc = call(v, address, (uint64_t[]){ library, 0 }, &result);
 	return rc < 0 ? rc : (int32_t)result ? 0 : -EIO;
 }
 
@@ -269,32 +296,29 @@ static int run_in(struct victim *v, const struct payload *payload, struct err *e
 
 	if (rc < 0)
 		return err_set(err, rc, "cannot see the registers of %d", v->pid);
-	rc = load(v, payload);
+	rc = load_and_call(v, payload);
 	if (restore(v) < 0 && rc == 0)
 		rc = -EIO;
 	return rc < 0 ? err_set(err, rc, "cannot load a library in process %d", v->pid) : 0;
 }
 
-int insert_library(uint32_t pid, const char *path, const char *function, struct err *err)
+/* A copy of it may be there from before: then that is called. */
+static int find_mapped(pid_t pid, struct payload *payload, struct err *err)
 {
-	CLEANUP_FREE struct victim *v = calloc(1, sizeof(*v));
-	CLEANUP_FREE char *bytes = NULL;
-	size_t size;
-	int status, rc;
+	const char *slash = strrchr(payload->path, '/'), *base = slash ? slash + 1 : payload->path;
+	CLEANUP_FREE char *name = strndup(base, strcspn(base, "."));
+	const struct wanted wanted = { payload->function, &payload->mapped };
+	int rc = name ? find_in(pid, name, &wanted, 1, err) : -ENOMEM;
 
-	if (!v)
-		return err_set(err, -ENOMEM, "no memory");
-	rc = io_read_file(path, INSERT_LIBRARY_MAX, &bytes, &size);
-	if (rc < 0)
-		return err_set(err, rc, "cannot read '%s'", path);
-	const struct payload payload = {
-		.path = path,
-		.function = function,
-		.bytes = bytes,
-		.size = size,
-	};
-	v->pid = (pid_t)pid;
-	rc = find_functions(v, err);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int insert_payload(struct victim *v, struct payload *payload, struct err *err)
+{
+	int status, rc = find_mapped(v->pid, payload, err);
+
+	if (rc == 0)
+		rc = find_functions(v, err);
 	if (rc < 0)
 		return rc;
 	if (ptrace(PTRACE_SEIZE, v->pid, NULL, NULL) < 0)
@@ -303,9 +327,26 @@ int insert_library(uint32_t pid, const char *path, const char *function, struct 
 	    wait_stop(v->pid, STOP_MS, &status) < 0)
 		rc = err_set(err, -ETIMEDOUT, "process %d does not stop", v->pid);
 	else
-		rc = run_in(v, &payload, err);
+		rc = run_in(v, payload, err);
 	ptrace(PTRACE_DETACH, v->pid, NULL, NULL);
 	return rc;
+}
+
+int insert_library(uint32_t pid, const char *path, const char *function, struct err *err)
+{
+	CLEANUP_FREE struct victim *v = calloc(1, sizeof(*v));
+	struct payload payload = { .path = path, .function = function };
+	CLEANUP_FREE char *bytes = NULL;
+	int rc;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "no memory");
+	rc = io_read_file(path, INSERT_LIBRARY_MAX, &bytes, &payload.size);
+	if (rc < 0)
+		return err_set(err, rc, "cannot read '%s'", path);
+	payload.bytes = bytes;
+	v->pid = (pid_t)pid;
+	return insert_payload(v, &payload, err);
 }
 
 #else

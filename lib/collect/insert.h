@@ -16,8 +16,9 @@
 #define INSERT_LIBRARY_MAX (16u << 20)
 
 /*
- * Load the library @path and have @function of it called, which takes nothing and gives an int that is
- * not 0. What was loaded stays. -EAGAIN: the thread was inside a function that could not be called
- * again; at another moment it may work.
+ * Load the library @path and have @function of it called, which takes the library's handle, with which it
+ * can be closed again, and a NULL, and gives an int that is not 0. A copy that is there already is not
+ * loaded again: its function is called with two NULLs. -EAGAIN: the thread was inside a function that
+ * could not be called again; at another moment it may work.
  */
 int insert_library(uint32_t pid, const char *path, const char *function, struct err *err);

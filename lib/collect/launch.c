@@ -81,6 +81,23 @@ static int add_variable(struct session *s, const char *variable, const char *val
 	return -ENOMEM;
 }
 
+static int open_door(struct session *s, const struct accel_door *door)
+{
+	CLEANUP_FREE char *path = library_own(door->library), *needed = NULL, *list = NULL;
+	const char *given = getenv(door->variable);
+
+	if (door->needs)
+		needed = library_find(door->needs);
+	/* Another tool's library may be named there, where there can be only one. */
+	if (!path || (door->needs && !needed) || (given && !door->is_list))
+		return 0;
+	if (!given || !*given)
+		return add_variable(s, door->variable, path);
+	if (asprintf(&list, "%s:%s", path, given) < 0)
+		return -ENOMEM;
+	return add_variable(s, door->variable, list);
+}
+
 int launch_environment(struct session *s)
 {
 	const char *const *given = s->opt.environment;
@@ -91,10 +108,7 @@ int launch_environment(struct session *s)
 		rc = add_variable(s, *given, "");
 	for (size_t i = 0;
 	     rc == 0 && !s->opt.no_inject && !s->is_perf && (door = accel_door(s->accel, i)); i++) {
-		CLEANUP_FREE char *path = library_own(door->library);
-		/* Another tool's library is named there: there can be only one. */
-		if (path && !getenv(door->variable))
-			rc = add_variable(s, door->variable, path);
+		rc = open_door(s, door);
 	}
 	for (size_t i = 0; rc == 0; i++) {
 		CLEANUP_FREE char *variable = NULL;
@@ -109,8 +123,8 @@ int launch_environment(struct session *s)
 	return rc ? rc : vec_push(&s->environment, NULL);
 }
 
-/* Whether @pid maps the library of @door's runtime, and ours already. */
-static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtime, bool *has_ours)
+/* Whether @pid maps the library of @door's runtime. */
+static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtime)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct proc_mapping m;
@@ -125,7 +139,6 @@ static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtim
 		if (!path)
 			return -ENOMEM;
 		*has_runtime |= library_has_name(door->runtime, path);
-		*has_ours |= strstr(path, door->library) != NULL;
 	}
 	return 0;
 }
@@ -134,11 +147,11 @@ static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtim
 static int insert_in(uint32_t pid, const struct accel_door *door, struct err *err)
 {
 	CLEANUP_FREE char *path = library_own(door->library);
-	bool has_runtime = false, has_ours = false;
-	int rc = look_at(pid, door, &has_runtime, &has_ours);
+	bool has_runtime = false;
+	int rc = look_at(pid, door, &has_runtime);
 
-	if (rc < 0 || !has_runtime || has_ours)
-		return rc < 0 ? err_set(err, rc, "cannot look at process %u", pid) : has_ours;
+	if (rc < 0 || !has_runtime)
+		return rc < 0 ? err_set(err, rc, "cannot look at process %u", pid) : 0;
 	if (!path)
 		return err_set(err, -ENOENT, "'%s' is not installed beside this program",
 			       door->library);
@@ -165,7 +178,9 @@ int launch_insert(struct session *s, struct err *err)
 				return rc;
 			count += rc;
 		}
-	return count ? 0 : err_set(err, -ENOTSUP, "no process to inject a library into uses CUDA");
+	return count ? 0
+		     : err_set(err, -ENOTSUP,
+			       "no process to inject a library into uses CUDA or an Intel GPU");
 }
 
 static int attach_installed(struct session *s, const char *soname)

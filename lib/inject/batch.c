@@ -96,6 +96,14 @@ static void put(uint16_t type, const void *message, size_t size)
 	pthread_mutex_unlock(&lock);
 }
 
+void batch_here(void)
+{
+	pthread_mutex_lock(&lock);
+	take_room(INJECT_HERE, sizeof(struct inject_header));
+	send_locked();
+	pthread_mutex_unlock(&lock);
+}
+
 void batch_work(const struct inject_work *work)
 {
 	put(INJECT_WORK, work, sizeof(*work));
@@ -110,6 +118,11 @@ void batch_node(uint64_t node, uint64_t original)
 void batch_samples(const struct inject_samples *samples)
 {
 	put(INJECT_SAMPLES, samples, sizeof(*samples));
+}
+
+void batch_kernel(const struct inject_kernel *kernel)
+{
+	put(INJECT_KERNEL, kernel, sizeof(*kernel));
 }
 
 void batch_dropped(uint64_t work, uint64_t samples)

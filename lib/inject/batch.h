@@ -9,10 +9,13 @@
 /* A text of at most some hundred bytes; sent at once. */
 void batch_status(enum inject_status about, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* INJECT_HERE; sent at once. */
+void batch_here(void);
 void batch_work(const struct inject_work *work);
 void batch_dropped(uint64_t work, uint64_t samples);
 void batch_node(uint64_t node, uint64_t original);
 void batch_samples(const struct inject_samples *samples);
+void batch_kernel(const struct inject_kernel *kernel);
 /* The whole image of a module, in parts. */
 void batch_code(uint64_t module, const void *image, size_t size);
 /* The number that stands for @text, which is told when it is new; 0: there are too many. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the library inside a target tells the recorder. There is no channel of its own: the library
- * calls one of two empty functions, which the recorder probes. Nobody there to probe them is nobody
- * to talk to, which their counter (below) says; a recorder that dies leaves nothing behind.
+ * What a library inside a target tells the recorder. There is no channel of its own: the library
+ * calls an empty function, which the recorder probes. Nobody there to probe it is nobody to talk to,
+ * which its counter (below) says; a recorder that dies leaves nothing behind.
  *
- *	accel_prof_cuda_launch()  a piece of work is given to the device, by this thread, from here
- *	accel_prof_cuda_batch()   messages, one after the other, each 8-byte aligned
+ *	accel_prof_RUNTIME_batch()  messages, one after the other, each 8-byte aligned
+ *	accel_prof_cuda_launch()    a piece of work is given to the device, by this thread, from here
  *
- * A third is never called: a probe on it says that samples of instructions are wanted, too.
+ * A third of CUDA's is never called: a probe on it says that samples of instructions are wanted, too.
  *
- * Times are CLOCK_MONOTONIC. Read by lib/accel/cuda_told.c, as everything from a target: as if an
- * enemy had written it.
+ * Times are CLOCK_MONOTONIC. Read by lib/accel/told.c and its users, as everything from a target: as
+ * if an enemy had written it.
  */
 #pragma once
 
@@ -31,6 +31,15 @@
 /* A variable of the environment, "PERIOD:GPU,GPU...": samples each 2^PERIOD cycles, 0: as CUPTI
  * chooses; of these GPUs, none: of all. */
 #define INJECT_CUDA_SETTINGS "ACCEL_PROF_CUDA_SAMPLES"
+/* Those of Level Zero and OpenCL tell what code is where; launches are seen from outside. */
+#define INJECT_ZE_LIBRARY       "libaccel-prof-ze"
+#define INJECT_ZE_FILE          INJECT_ZE_LIBRARY ".so"
+#define INJECT_ZE_BATCH         "accel_prof_ze_batch"
+#define INJECT_ZE_LISTENERS     "accel_prof_ze_listeners"
+#define INJECT_OPENCL_LIBRARY   "libaccel-prof-opencl"
+#define INJECT_OPENCL_FILE      INJECT_OPENCL_LIBRARY ".so"
+#define INJECT_OPENCL_BATCH     "accel_prof_opencl_batch"
+#define INJECT_OPENCL_LISTENERS "accel_prof_opencl_listeners"
 
 /* Bytes of one batch at most. */
 #define INJECT_BATCH_BYTES (32u << 10)
@@ -53,6 +62,8 @@ enum inject_type {
 	INJECT_CODE,       /* struct inject_code: a part of a module's image */
 	INJECT_SAMPLES,    /* struct inject_samples: of one instruction */
 	INJECT_NODE,       /* struct inject_node: a node of a graph has been copied */
+	INJECT_KERNEL,     /* struct inject_kernel: where a kernel's code is */
+	INJECT_HERE,       /* a header alone: modules and kernels will be told from here on */
 };
 
 /* What a text is about. */
@@ -101,10 +112,11 @@ struct inject_dropped {
 	uint64_t samples; /* and samples of instructions */
 };
 
-/* What is hit in a module names it by its checksum; images come before, in order, once each. */
+/* Images come before what is in them, in order, once each. */
 struct inject_code {
 	struct inject_header header;
-	uint64_t module, total, offset;
+	uint64_t module; /* CUDA: its checksum; else the handle of the module or program */
+	uint64_t total, offset;
 	/* the bytes */
 };
 
@@ -119,4 +131,14 @@ struct inject_samples {
 	uint32_t count, device;
 	uint32_t correlation; /* of the launch, where kernels run one at a time; 0: not known */
 	uint32_t padding;
+};
+
+struct inject_kernel {
+	struct inject_header header;
+	uint64_t handle, module, device; /* 0: not known */
+	uint64_t address;                /* for the device; 0: the driver does not tell */
+	uint64_t size;                   /* 0: not known, or as the module's image says */
+	uint32_t name;                   /* as in inject_name */
+	/* Of the device: domain << 16 | bus << 8 | device << 3 | function; 0: not known. */
+	uint32_t pci;
 };

@@ -2,6 +2,10 @@
 /* Level Zero calls as the probes see them, and the records that must come of them. Handles are made up. */
 #include "runtime.h"
 
+#include "inject/message.h"
+
+#include <elf.h>
+
 #define DEVICE 0x1000
 #define QUEUE  0x2000
 #define LIST   0x3000
@@ -241,6 +245,133 @@ static void test_waits(void **state)
 	runtime_close(&t);
 }
 
+/* A driver's file of one module: two kernels at their places, and what is no code. */
+struct image {
+	Elf64_Ehdr header;
+	char names[24];
+	Elf64_Shdr sections[4];
+};
+
+static const struct image two_kernels = {
+	.header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		    .e_type = ET_EXEC,
+		    .e_machine = 205,
+		    .e_version = EV_CURRENT,
+		    .e_ehsize = sizeof(Elf64_Ehdr),
+		    .e_shoff = offsetof(struct image, sections),
+		    .e_shentsize = sizeof(Elf64_Shdr),
+		    .e_shnum = 4,
+		    .e_shstrndx = 3 },
+	.names = "\0.text.one\0.text.two",
+	.sections = { { 0 },
+		      { .sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_EXECINSTR,
+			.sh_addr = 0x8000fffe0000,
+			.sh_size = 0x380 },
+		      { .sh_name = 11,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_EXECINSTR,
+			.sh_addr = 0x8000fffd0000,
+			.sh_size = 0x340 },
+		      { .sh_name = 21,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct image, names),
+			.sh_size = 24 } },
+};
+
+struct told {
+	struct inject_header here;
+	struct {
+		struct inject_name message;
+		char text[8];
+	} name;
+	struct {
+		struct inject_code message;
+		struct image image;
+	} code;
+	struct inject_kernel one, unknown, nowhere;
+};
+
+static void make_told(struct told *told)
+{
+	*told = (struct told){
+		.here = { INJECT_HERE, 0, sizeof(told->here) },
+		.name = { { { INJECT_NAME, 0, sizeof(told->name) - 5 }, 1, 3 }, "one" },
+		.code = { { { INJECT_CODE, 0, sizeof(told->code) },
+			    MODULE,
+			    sizeof(struct image),
+			    0 },
+			  two_kernels },
+		.one = { .header = { INJECT_KERNEL, 0, sizeof(told->one) },
+			 .handle = KERNEL,
+			 .module = MODULE,
+			 .device = DEVICE,
+			 .address = 0x8000fffe0000,
+			 .name = 1,
+			 .pci = 0x310 },
+		/* Made before: no module, and a size that nobody tells. */
+		.unknown = { .header = { INJECT_KERNEL, 0, sizeof(told->one) },
+			     .handle = KERNEL + 1,
+			     .address = 0x8000fff01000,
+			     .name = 1 },
+		.nowhere = { .header = { INJECT_KERNEL, 0, sizeof(told->one) },
+			     .handle = KERNEL + 2,
+			     .name = 1 },
+	};
+}
+
+static const struct record_kernel *kernel_record(const struct runtime *t, size_t index)
+{
+	return &runtime_record(t, RECORD_KERNEL, index)->kernel;
+}
+
+/* What the library inside tells of a module and its kernels. */
+static void test_told(void **state)
+{
+	static struct runtime t;
+	struct told told;
+
+	(void)state;
+	make_told(&told);
+	runtime_open(&t);
+	make_device(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	for (int times = 0; times < 2; times++)
+		runtime_hit(&t,
+			    (struct hit){ INJECT_ZE_BATCH, .tid = 1,
+					  .value = { 0x9000, sizeof(told) },
+					  .text = (const char *)&told, .text_size = sizeof(told) });
+	/* It knows better than what is seen from outside. */
+	make_kernel(&t, MODULE, KERNEL, "other");
+	append(&t, LIST, KERNEL);
+	append(&t, LIST, KERNEL + 1);
+	append(&t, LIST, KERNEL + 2);
+	runtime_finish(&t);
+
+	/* The second time the file is another, so that its kernel is, and the others are the same. */
+	assert_int_equal(runtime_count(&t, RECORD_KERNEL), 4);
+	const struct record_kernel *k = kernel_record(&t, 0);
+	assert_string_equal(runtime_text(&t, k->name), "one");
+	assert_int_equal(k->size, 0x380);
+	assert_string_equal(runtime_text(&t, k->metadata), "address=0x8000fffe0000");
+	assert_int_equal(k->code_object, runtime_record(&t, RECORD_CODE_OBJECT, 0)->code_object.id);
+	k = kernel_record(&t, 1);
+	assert_int_equal(k->size, 0x10000 - 0x1000);
+	assert_int_equal(k->code_object, 0);
+	assert_int_equal(kernel_record(&t, 2)->metadata, 0);
+	const struct record_code_object *code =
+		&runtime_record(&t, RECORD_CODE_OBJECT, 1)->code_object;
+	assert_int_equal(code->kind, CODE_OBJECT_ZEBIN);
+	assert_int_equal(code->total_bytes, sizeof(struct image));
+	assert_int_equal(kernel_record(&t, 3)->code_object, code->id);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(launched(&t, i), "one");
+	assert_int_equal(launch_record(&t, 0)->kernel, kernel_record(&t, 3)->id);
+	assert_string_equal(runtime_info(&t, "levelzero.located-kernels"), "4");
+	runtime_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_failed_and_destroyed),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

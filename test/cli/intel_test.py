@@ -16,6 +16,7 @@ from launch_test import Capture, functions
 
 WORKLOAD = os.path.join(os.environ['WORKLOAD_DIR'], 'intel_mm')
 TEXT = os.path.join(SOURCE_DIR, 'test/workload/mm.cl')
+BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
 PYTHON = os.path.join(SOURCE_DIR, 'test/workload/pyopencl_mm.py')
 ICD = '/etc/OpenCL/vendors/intel.icd'
 
@@ -23,7 +24,7 @@ ICD = '/etc/OpenCL/vendors/intel.icd'
 # compiler of that age write zebins for OpenCL, as later ones do.
 DRIVER = {'NEOReadDebugKeys': '1', 'SetCommandStreamReceiver': '1', 'ProductFamilyOverride': 'pvc',
           'HardwareInfoOverride': '2x8x8', 'EnableTimestampPacket': '0', 'OCL_ICD_VENDORS': ICD,
-          'IGC_EnableZEBinary': '1'}
+          'IGC_EnableZEBinary': '1', 'PYOPENCL_NO_CACHE': '1'}
 CALLERS = {'multiply_basic': 'mm_basic', 'multiply_local': 'mm_local',
            'multiply_tiled': 'mm_tiled'}
 
@@ -151,6 +152,184 @@ class Outside(Driver):
         folded = run('flamegraph', '-i', self.data, '--format', 'folded').stdout
         for function, kernel in CALLERS.items():
             self.assertRegex(folded, rf'(?m);py::{function} .*;{kernel}_')
+
+
+class Located(Driver):
+    """With our libraries in it."""
+
+    def check_code(self, output, capture, addresses=None):
+        """Where each kernel's code is, as the driver says it to the program itself."""
+        where = {r['name']: int(re.fullmatch('address=(0x[0-9a-f]+)', r['metadata'])[1], 16)
+                 for r in capture.records['KERNEL']}
+        self.assertEqual(where, addresses or self.truth(output)[1])
+
+    def check_modules(self, capture):
+        """One file of all kernels, as the driver has made it: each kernel is as large as its section in what the
+        compiler made."""
+        code, = [r for r in capture.records['CODE_OBJECT'] if r['kind'] == 'zebin']
+        self.assertEqual({r['code_object'] for r in capture.records['KERNEL']}, {code['id']})
+        self.assertEqual({r['name']: r.number('size') for r in capture.records['KERNEL']},
+                         self.sizes())
+
+    def sizes(self):
+        sections = subprocess.run(['readelf', '-SW', self.zebin], capture_output=True, text=True,
+                                  check=True).stdout
+        return {name: int(size, 16) for name, size in re.findall(
+            r' \.text\.(mm_\w+) +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) ', sections)}
+
+    def check(self, output, capture):
+        self.assertEqual(self.callers(capture), self.truth(output)[0])
+        self.assertEqual(capture.lost(), [])
+        self.check_code(output, capture)
+
+
+class Inside(Located):
+    """From its start."""
+
+    def test_level_zero(self):
+        for how in 'list', 'immediate':
+            output, capture = self.record(*self.command('ze', 6, how))
+            self.check(output, capture)
+            self.check_modules(capture)
+            # It passes launches on without a frame of its own.
+            self.assertNotIn('libaccel-prof', str([r.stack for r in capture.launches]))
+
+    def test_opencl(self):
+        output, capture = self.record(*self.command('cl', 6))
+        self.check(output, capture)
+        self.check_modules(capture)
+
+    def test_pyopencl(self):
+        output, capture = self.record('/usr/bin/python3', PYTHON, TEXT, '5')
+        if 'no pyopencl' in output:
+            self.skipTest('no pyopencl (package python3-pyopencl)')
+        self.assertEqual(Counter(capture.kernels[r.number('kernel')] for r in capture.launches),
+                         {kernel: 5 for kernel in CALLERS.values()})
+        self.check_code(output, capture,
+                        {name: int(address) for name, address in re.findall(
+                            r'^kernel (\w+) address (\d+)$', output, re.MULTILINE)})
+        self.check_modules(capture)
+
+    def test_without_debug_information(self):
+        """What it was built without is not needed to know where it is."""
+        output, capture = self.record(*self.command('cl', 2), INTEL_MM_BUILD='')
+        self.check(output, capture)
+
+    def test_old_format(self):
+        """Programs that the compiler gives in its format of before 2023: kernels and their sizes, no file."""
+        output, capture = self.record(*self.command('cl', 2), IGC_EnableZEBinary='0')
+        self.check(output, capture)
+        self.assertEqual([r['kind'] for r in capture.records['CODE_OBJECT']], ['source'])
+        for r in capture.records['KERNEL']:
+            self.assertGreater(r.number('size'), 100)
+
+    def test_other_tools(self):
+        """Another library before the loader's, and the loader's own layers: each sees all that it saw alone."""
+        tool = os.path.join(os.environ['WORKLOAD_DIR'], 'ze_tool.so')
+        for environment in {'LD_PRELOAD': tool}, {'ZE_ENABLE_TRACING_LAYER': '1'}, \
+                {'ZE_ENABLE_VALIDATION_LAYER': '1', 'ZE_ENABLE_PARAMETER_VALIDATION': '1'}:
+            with self.subTest(environment):
+                output, capture = self.record(*self.command('ze', 6), **environment)
+                self.check(output, capture)
+                if 'LD_PRELOAD' in environment:
+                    self.assertIn('tool: 3 kernels, 18 launches\n', output)
+
+    def test_other_driver(self):
+        """Where no Intel driver is the program is as it was."""
+        mm = os.path.join(os.environ['WORKLOAD_DIR'], 'launches')
+        output, capture = self.record(mm, '-n', '100', OCL_ICD_VENDORS='/etc/OpenCL/vendors')
+        if 'POCL' not in {r.get('vendor') for r in capture.records['DEVICE']}:
+            self.skipTest('no POCL (package pocl-opencl-icd)')
+        self.assertIn('total 100', output)
+        self.assertEqual(len(capture.launches), 101)
+        self.assertNotIn('opencl.located-kernels', capture.info)
+
+
+class Inserted(Located):
+    """Put into a program that runs."""
+
+    def inserted(self, *command):
+        # It leads calls within a tenth of a second.
+        return self.attached(*command, options=['--inject'], pause=1)
+
+    def test_opencl(self):
+        output, capture = self.inserted(*self.command('cl', 6, 'list'))
+        self.check(output, capture)
+        self.check_modules(capture)
+
+    def test_level_zero(self):
+        """Of modules from before only kernels can be found."""
+        output, capture = self.inserted(*self.command('ze', 6, 'list'))
+        self.check(output, capture)
+        output, capture = self.inserted(*self.command('ze', 6, 'late'))
+        self.check(output, capture)
+        self.check_modules(capture)
+
+    def state(self, target):
+        """What may be left behind: threads, mappings of ours, and all mappings."""
+        with open(f'/proc/{target.pid}/maps', encoding='ascii') as file:
+            maps = file.read().splitlines()
+        with open(f'/proc/{target.pid}/statm', encoding='ascii') as file:
+            size = int(file.read().split()[0])
+        return (len(os.listdir(f'/proc/{target.pid}/task')),
+                sum('accel-prof' in line for line in maps), len(maps), size)
+
+    def gone(self, target):
+        """Its state when our libraries have left it."""
+        for _ in range(1200):
+            state = self.state(target)
+            if state[1] == 0 and state[0] == 1:
+                return state
+            time.sleep(0.1)
+        self.fail(f'still there: {state}')
+        return None
+
+    def waiting(self, api):
+        return subprocess.Popen([*self.command(api, 6, 'list'), 'wait'], cwd=self.place,
+                                env=self.environment, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+
+    def test_left(self):
+        """Attached to again and again: nothing of it is left, and the program does what it would have done."""
+        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 5
+        with self.waiting('cl') as target:
+            self.assertEqual(target.stdout.readline(), 'ready\n')
+            states = []
+            for _ in range(times):
+                done = run('record', '-q', '--inject', '-o', self.data, '-p', str(target.pid),
+                           '--duration', '0.1')
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if len(states) < 2:
+                    states.append(self.gone(target))
+            # The C library keeps a thread's stack for the next, after the first time.
+            self.assertEqual(self.gone(target)[1:], states[1][1:])
+            output, _ = target.communicate('go\n', timeout=300)
+            self.assertEqual(target.returncode, 0)
+            self.truth(output)
+
+    def test_recorder_dies(self):
+        with self.waiting('ze') as target:
+            self.assertEqual(target.stdout.readline(), 'ready\n')
+            with subprocess.Popen([PROGRAM, 'record', '-q', '--inject', '-o', self.data + '2', '-p',
+                                   str(target.pid)], stdin=subprocess.DEVNULL) as recorder:
+                while not os.path.exists(self.data + '2') and recorder.poll() is None:
+                    time.sleep(0.05)
+                self.assertGreater(self.state(target)[1], 0)
+                recorder.kill()
+            output, _ = target.communicate('go\n', timeout=300)
+            self.assertEqual(target.returncode, 0)
+            self.truth(output)
+
+    def test_another_recorder(self):
+        """In a program that was started with the libraries: the second is told of all that is used."""
+        layer = os.path.join(BUILD, '../lib/inject/libaccel-prof-opencl.so')
+        first = os.path.join(BUILD, '../lib/inject/libaccel-prof-ze.so')
+        self.environment = {**self.environment, 'OPENCL_LAYERS': os.path.realpath(layer),
+                            'LD_PRELOAD': os.path.realpath(first)}
+        for api in 'ze', 'cl':
+            output, capture = self.inserted(*self.command(api, 4, 'list'))
+            self.check(output, capture)
+            self.check_modules(capture)
 
 
 if __name__ == '__main__':

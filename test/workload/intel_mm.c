@@ -6,6 +6,7 @@
  *	list	  a command list for each round, executed once (the default)
  *	immediate each into an immediate command list
  *	replay	  one command list, executed in each round
+ *	late	  as list, but what is needed is made only when it begins
  *
  * With "wait" it says "ready" when everything is made and waits for a line before it begins. Its last lines are for
  * programs to read: what was launched by which function, and where the driver says that the code is.
@@ -25,13 +26,19 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	b->open(argv[2], argc > 4 ? argv[4] : "list");
+	bool is_late = argc > 4 && strcmp(argv[4], "late") == 0;
+	if (!is_late)
+		b->open(argv[2], argc > 4 ? argv[4] : "list");
+	else
+		b->begin();
 	if (argc > 5) {
 		puts("ready");
 		fflush(stdout);
 		if (!fgets(line, sizeof(line), stdin))
 			return 1;
 	}
+	if (is_late)
+		b->open(argv[2], "list");
 	for (int i = 0; i < rounds; i++) {
 		b->multiply_basic();
 		b->multiply_local();

@@ -2,6 +2,7 @@
 /* Between the two parts of intel_mm: three multiplications by Level Zero or by OpenCL, and what is true of them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ enum {
 static const char *const kernel_names[VERSIONS] = { "mm_basic", "mm_local", "mm_tiled" };
 
 struct backend {
+	/* What makes the process one that uses the driver. */
+	void (*begin)(void);
 	/* @file is a zebin or a program's text. */
 	void (*open)(const char *file, const char *how);
 	/* Where the driver says that a kernel's code is. */

@@ -12,7 +12,7 @@ static cl_kernel kernels[VERSIONS];
 
 static void make_kernels(cl_context context, cl_device_id device, const char *file)
 {
-	const char *build = "-g";
+	const char *build = getenv("INTEL_MM_BUILD") ? getenv("INTEL_MM_BUILD") : "-g";
 	size_t size;
 	char *text = read_whole(file, &size);
 	cl_int code;
@@ -35,6 +35,13 @@ static void make_kernels(cl_context context, cl_device_id device, const char *fi
 			      "clSetKernelArg");
 		}
 	}
+}
+
+static void begin_cl(void)
+{
+	cl_uint count;
+
+	clGetPlatformIDs(0, NULL, &count);
 }
 
 static void open_cl(const char *file, const char *how)
@@ -94,5 +101,5 @@ static void finish(void)
 	check(clFinish(queue), "clFinish");
 }
 
-const struct backend cl_backend = { open_cl,        address_cl,     multiply_basic,
+const struct backend cl_backend = { begin_cl,       open_cl,        address_cl, multiply_basic,
 				    multiply_local, multiply_tiled, finish };

@@ -52,12 +52,8 @@ static void make_kernels(const char *file)
 	}
 }
 
-static void open_ze(const char *file, const char *mode)
+static void begin_ze(void)
 {
-	ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	ze_command_queue_desc_t queue_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC };
-	ze_command_list_desc_t list_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
-	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
 	uint32_t one = 1;
 
 	if (zeInit(0) != ZE_RESULT_SUCCESS || zeDriverGet(&one, &driver) != ZE_RESULT_SUCCESS ||
@@ -65,6 +61,16 @@ static void open_ze(const char *file, const char *mode)
 		fprintf(stderr, "no Level Zero device\n");
 		exit(77);
 	}
+}
+
+static void open_ze(const char *file, const char *mode)
+{
+	ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_command_queue_desc_t queue_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC };
+	ze_command_list_desc_t list_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+
+	begin_ze();
 	check(zeDeviceGetProperties(device, &properties), "zeDeviceGetProperties");
 	how = strcmp(mode, "immediate") == 0 ? IMMEDIATE
 	      : strcmp(mode, "replay") == 0  ? REPLAY
@@ -141,5 +147,5 @@ static void finish(void)
 		check(zeCommandListReset(list), "zeCommandListReset");
 }
 
-const struct backend ze_backend = { open_ze,        address_ze,     multiply_basic,
+const struct backend ze_backend = { begin_ze,       open_ze,        address_ze, multiply_basic,
 				    multiply_local, multiply_tiled, finish };

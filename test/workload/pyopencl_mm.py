@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pyopencl_mm.py FILE ROUNDS: what intel_mm does, from Python functions; and where the driver says the code is."""
+import ctypes
 import sys
 
 try:
@@ -37,6 +38,13 @@ def main(file, rounds):
         multiply_local(kernels, queue, arguments)
         multiply_tiled(kernels, queue, arguments)
         queue.finish()
+    for name, kernel in kernels.items():
+        address = ctypes.c_uint64()
+        # CL_KERNEL_BINARY_GPU_ADDRESS_INTEL, which PyOpenCL does not know.
+        ctypes.CDLL('libOpenCL.so.1').clGetKernelInfo(
+            ctypes.c_void_p(kernel.int_ptr), 0x10010, ctypes.c_size_t(8), ctypes.byref(address),
+            None)
+        print('kernel', name, 'address', address.value)
 
 
 main(sys.argv[1], int(sys.argv[2]))

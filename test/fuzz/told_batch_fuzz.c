@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a hostile program says in the name of the library inside CUDA programs: batches of any bytes,
- * after launches that it told of. Nothing may fail, and what is written can be read.
+ * What a hostile program says in the name of a library of ours inside it: batches of any bytes, to each
+ * of the runtimes, after launches that it told of. Nothing may fail, and what is written can be read.
  */
 #include "accel/accel.h"
 #include "capture/reader.h"
@@ -47,6 +47,8 @@ static const struct probe_site *site_of(const struct accel *a, const char *symbo
 	abort();
 }
 
+static const char *const batches[] = { INJECT_CUDA_BATCH, INJECT_ZE_BATCH, INJECT_OPENCL_BATCH };
+
 static void tell(struct accel *a, const uint8_t *data, size_t size)
 {
 	struct accel_event event = { .pid = 1, .tid = 1, .process = 1, .thread = 1, .text = "" };
@@ -57,11 +59,13 @@ static void tell(struct accel *a, const uint8_t *data, size_t size)
 		event.value[0] = i << 32 | i;
 		require(accel_event(a, &event) == 0);
 	}
-	event.site = site_of(a, INJECT_CUDA_BATCH);
 	event.text = (const char *)data;
 	event.text_size = size;
-	require(accel_event(a, &event) == 0);
-	require(accel_event(a, &event) == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(batches); i++) {
+		event.site = site_of(a, batches[i]);
+		require(accel_event(a, &event) == 0);
+		require(accel_event(a, &event) == 0);
+	}
 }
 
 static void read_all(int fd)

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library inside a program that uses OpenCL: where kernels' code is, asked of Intel's driver as they are made, and of
+ * kernels that are there already as they are enqueued. The loader takes it as a layer (OPENCL_LAYERS), or it is put into
+ * a running program. Launches themselves are seen from outside, at the loader. Other drivers do not know what is asked,
+ * and of theirs nothing is told.
+ */
+#include "inject/batch.h"
+#include "inject/channel.h"
+#include "inject/hook.h"
+#include "inject/known.h"
+#include "inject/opencl_api.h"
+#include "inject/watch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Led through here, and what is called besides, with their places in a layer's table. */
+#define LED(X)                                                                              \
+	X(clReleaseProgram, CL_PLACE_RELEASE_PROGRAM, cl_result, (void *program))           \
+	X(clBuildProgram, CL_PLACE_BUILD_PROGRAM, cl_result,                                \
+	  (void *program, cl_number count, void *const *devices, const char *options,       \
+	   void *notify, void *data))                                                       \
+	X(clCreateKernel, CL_PLACE_CREATE_KERNEL, void *,                                   \
+	  (void *program, const char *name, cl_result *error))                              \
+	X(clCreateKernelsInProgram, CL_PLACE_CREATE_KERNELS, cl_result,                     \
+	  (void *program, cl_number room, void **kernels, cl_number *count))                \
+	X(clReleaseKernel, CL_PLACE_RELEASE_KERNEL, cl_result, (void *kernel))              \
+	X(clCloneKernel, CL_PLACE_CLONE_KERNEL, void *, (void *kernel, cl_result *error))   \
+	X(clEnqueueNDRangeKernel, CL_PLACE_ENQUEUE, cl_result,                              \
+	  (void *queue, void *kernel, cl_number dimensions, const size_t *offset,           \
+	   const size_t *global, const size_t *local, cl_number count, void *const *events, \
+	   void **event))                                                                   \
+	X(clEnqueueTask, CL_PLACE_TASK, cl_result,                                          \
+	  (void *queue, void *kernel, cl_number count, void *const *events, void **event))
+#define CALLED(X)                                                                  \
+	X(clGetKernelInfo, CL_PLACE_GET_KERNEL_INFO, cl_result,                    \
+	  (void *kernel, cl_number what, size_t room, void *value, size_t *size))  \
+	X(clGetProgramInfo, CL_PLACE_GET_PROGRAM_INFO, cl_result,                  \
+	  (void *program, cl_number what, size_t room, void *value, size_t *size)) \
+	X(clGetDeviceInfo, CL_PLACE_GET_DEVICE_INFO, cl_result,                    \
+	  (void *device, cl_number what, size_t room, void *value, size_t *size))
+
+#define DECLARE(name, place, type, parameters) static type our_##name parameters;
+LED(DECLARE)
+#define TYPE(name, place, type, parameters) typedef type(*name##_fn) parameters;
+LED(TYPE)
+CALLED(TYPE)
+#define NUMBER(name, place, type, parameters) NUMBER_##name,
+enum {
+	LED(NUMBER) LED_COUNT,
+	CALLED(NUMBER) HOOK_COUNT
+};
+
+#define OURS(name, place, type, parameters)  [NUMBER_##name] = { #name, (void *)our_##name, NULL },
+#define OTHER(name, place, type, parameters) [NUMBER_##name] = { #name, NULL, NULL },
+static struct hook hooks[HOOK_COUNT] = { LED(OURS)[LED_COUNT] = { "", NULL, NULL }, CALLED(OTHER) };
+#define PLACE(name, place, type, parameters) [NUMBER_##name] = place,
+static const uint16_t places[HOOK_COUNT] = { LED(PLACE)[LED_COUNT] = 0, CALLED(PLACE) };
+#define REAL(name) ((name##_fn)__atomic_load_n(&hooks[NUMBER_##name].real, __ATOMIC_ACQUIRE))
+
+#define DEVICES_MAX 64
+#define NAME_BYTES  4096
+#define IMAGE_MAX   (64u << 20)
+
+static const char *const not_led[] = { "libOpenCL", "libigdrcl", "libaccel-prof", NULL };
+
+static pthread_once_t found = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known programs, kernels;
+static uint32_t inside; /* threads that are in here, but for those that pass */
+static bool is_inserted, is_layer;
+
+static void find(void)
+{
+	if (!is_layer)
+		hook_find(hooks, HOOK_COUNT, "libOpenCL");
+}
+
+static void lead(void);
+
+static void release(void)
+{
+	if (is_inserted)
+		hook_release(hooks, LED_COUNT);
+}
+
+static bool is_idle(void)
+{
+	return __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0;
+}
+
+static const struct watch watch = { lead, release, is_idle };
+
+static void enter(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+}
+
+static void leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+}
+
+/* The first device's file, of those that the driver has one for each. */
+static void tell_image(void *program, cl_number devices)
+{
+	size_t sizes[DEVICES_MAX] = { 0 }, sum = 0;
+	unsigned char *images[DEVICES_MAX], *bytes;
+
+	if (REAL(clGetProgramInfo)(program, CL_PROGRAM_DEBUG_SIZES, devices * sizeof(*sizes), sizes,
+				   NULL) != CL_OK)
+		return;
+	for (cl_number i = 0; i < devices; i++) {
+		if (sizes[i] > IMAGE_MAX - sum)
+			return;
+		sum += sizes[i];
+	}
+	bytes = sum ? calloc(1, sum) : NULL;
+	if (!bytes)
+		return;
+	sum = 0;
+	for (cl_number i = 0; i < devices; i++) {
+		images[i] = bytes + sum;
+		sum += sizes[i];
+	}
+	/* What is no ELF file is of the compilers of before 2023, which no one can read. */
+	if (REAL(clGetProgramInfo)(program, CL_PROGRAM_DEBUG, devices * sizeof(*images), images,
+				   NULL) == CL_OK &&
+	    sizes[0] > 4 && memcmp(bytes, "\177ELF", 4) == 0)
+		batch_code((uintptr_t)program, bytes, sizes[0]);
+	free(bytes);
+	batch_send();
+}
+
+/* With the lock. The first of the program's devices, or NULL. */
+static void *tell_program(void *program)
+{
+	struct known_slot *slot = known_find(&programs, program);
+	void *devices[DEVICES_MAX] = { NULL };
+	cl_number count = 0;
+
+	if (REAL(clGetProgramInfo)(program, CL_PROGRAM_DEVICE_COUNT, sizeof(count), &count, NULL) !=
+		    CL_OK ||
+	    !count || count > DEVICES_MAX ||
+	    REAL(clGetProgramInfo)(program, CL_PROGRAM_DEVICE_LIST, count * sizeof(*devices),
+				   devices, NULL) != CL_OK)
+		return NULL;
+	if (!slot)
+		slot = known_add(&programs, program, NULL);
+	if (slot && slot->session != watch_session()) {
+		slot->session = watch_session();
+		tell_image(program, count);
+	}
+	return devices[0];
+}
+
+static uint32_t pci_of(void *device)
+{
+	uint32_t pci[4];
+
+	if (REAL(clGetDeviceInfo)(device, CL_DEVICE_PCI, sizeof(pci), pci, NULL) != CL_OK)
+		return 0;
+	return pci[0] << 16 | (pci[1] & 0xff) << 8 | (pci[2] & 0x1f) << 3 | (pci[3] & 7);
+}
+
+/* With the lock. */
+static void tell_kernel(void *kernel)
+{
+	struct inject_kernel message = { .handle = (uintptr_t)kernel };
+	char name[NAME_BYTES] = "";
+	void *program = NULL, *device;
+	size_t size = 0;
+
+	/* No other driver knows it. */
+	if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_ADDRESS, sizeof(message.address),
+				  &message.address, NULL) != CL_OK ||
+	    REAL(clGetKernelInfo)(kernel, CL_KERNEL_OF, sizeof(program), &program, NULL) != CL_OK)
+		return;
+	device = tell_program(program);
+	if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_BINARY, 0, NULL, &size) == CL_OK)
+		message.size = size;
+	if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_NAME, sizeof(name) - 1, name, NULL) == CL_OK)
+		message.name = batch_name(name);
+	message.module = (uintptr_t)program;
+	message.device = (uintptr_t)device;
+	message.pci = device ? pci_of(device) : 0;
+	batch_kernel(&message);
+	batch_send();
+}
+
+/* A kernel that may be one that is told already: only @is_new surely is not. */
+static void tell(void *kernel, bool is_new)
+{
+	struct known_slot *slot;
+
+	if (!REAL(clGetKernelInfo) || !REAL(clGetProgramInfo) || !REAL(clGetDeviceInfo))
+		return;
+	enter();
+	pthread_mutex_lock(&lock);
+	slot = is_new ? NULL : known_find(&kernels, kernel);
+	if (!slot)
+		slot = known_add(&kernels, kernel, NULL);
+	if (slot && watch_is_heard() && slot->session != watch_session()) {
+		slot->is_live = true;
+		slot->session = watch_session();
+		tell_kernel(kernel);
+	}
+	pthread_mutex_unlock(&lock);
+	leave();
+}
+
+/* To a new recorder, of what is there: what is released meanwhile waits. */
+static void tell_all(void)
+{
+	static uint32_t told_all;
+
+	if (told_all == watch_session())
+		return;
+	told_all = watch_session();
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; kernels.count && i < KNOWN_SLOTS; i++) {
+		struct known_slot *slot = &kernels.slots[i];
+		if (!slot->is_live || slot->session == watch_session())
+			continue;
+		slot->session = watch_session();
+		tell_kernel(slot->handle);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void lead(void)
+{
+	pthread_once(&found, find);
+	tell_all();
+	if (is_inserted)
+		hook_lead(hooks, LED_COUNT, not_led);
+}
+
+/* What a launch costs. */
+static inline void pass(void *kernel)
+{
+	if (watch_is_heard() && known_session(&kernels, kernel) != watch_session() &&
+	    kernels.count < KNOWN_SLOTS / 2)
+		tell(kernel, false);
+}
+
+/* Its code will be another's, or elsewhere. */
+static void forget_program(void *program)
+{
+	pthread_mutex_lock(&lock);
+	known_renew(&programs, program);
+	pthread_mutex_unlock(&lock);
+}
+
+static cl_result our_clReleaseProgram(void *program)
+{
+	cl_number references = 0;
+
+	if (REAL(clGetProgramInfo) &&
+	    REAL(clGetProgramInfo)(program, CL_PROGRAM_REFERENCES, sizeof(references), &references,
+				   NULL) == CL_OK &&
+	    references <= 1)
+		forget_program(program);
+	return REAL(clReleaseProgram)(program);
+}
+
+static cl_result our_clReleaseKernel(void *kernel)
+{
+	cl_number references = 0;
+
+	if (REAL(clGetKernelInfo) &&
+	    REAL(clGetKernelInfo)(kernel, CL_KERNEL_REFERENCES, sizeof(references), &references,
+				  NULL) == CL_OK &&
+	    references <= 1) {
+		pthread_mutex_lock(&lock);
+		known_forget(&kernels, kernel);
+		pthread_mutex_unlock(&lock);
+	}
+	return REAL(clReleaseKernel)(kernel);
+}
+
+static cl_result our_clBuildProgram(void *program, cl_number count, void *const *devices,
+				    const char *options, void *notify, void *data)
+{
+	forget_program(program);
+	return REAL(clBuildProgram)(program, count, devices, options, notify, data);
+}
+
+static void *our_clCreateKernel(void *program, const char *name, cl_result *error)
+{
+	void *kernel;
+
+	enter();
+	watch_start(&watch);
+	kernel = REAL(clCreateKernel)(program, name, error);
+	if (kernel)
+		tell(kernel, true);
+	leave();
+	return kernel;
+}
+
+static cl_result our_clCreateKernelsInProgram(void *program, cl_number room, void **created,
+					      cl_number *count)
+{
+	cl_number made = 0;
+	cl_result rc;
+
+	enter();
+	watch_start(&watch);
+	rc = REAL(clCreateKernelsInProgram)(program, room, created, &made);
+	for (cl_number i = 0; rc == CL_OK && created && i < made && i < room; i++)
+		tell(created[i], true);
+	if (count)
+		*count = made;
+	leave();
+	return rc;
+}
+
+static void *our_clCloneKernel(void *kernel, cl_result *error)
+{
+	void *clone;
+
+	enter();
+	clone = REAL(clCloneKernel)(kernel, error);
+	if (clone)
+		tell(clone, true);
+	leave();
+	return clone;
+}
+
+/* Jumps: they leave no frame behind. */
+static cl_result our_clEnqueueNDRangeKernel(void *queue, void *kernel, cl_number dimensions,
+					    const size_t *offset, const size_t *global,
+					    const size_t *local, cl_number count,
+					    void *const *events, void **event)
+{
+	pass(kernel);
+	return REAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count,
+					    events, event);
+}
+
+static cl_result our_clEnqueueTask(void *queue, void *kernel, cl_number count, void *const *events,
+				   void **event)
+{
+	pass(kernel);
+	return REAL(clEnqueueTask)(queue, kernel, count, events, event);
+}
+
+EXPORT int accel_prof_opencl_start(void *self, void *unused);
+int accel_prof_opencl_start(void *self, void *unused)
+{
+	(void)unused;
+	if (self)
+		is_inserted = true;
+	return watch_start_inserted(&watch, self);
+}
+
+EXPORT cl_result clGetLayerInfo(cl_number what, size_t room, void *value, size_t *size);
+cl_result clGetLayerInfo(cl_number what, size_t room, void *value, size_t *size)
+{
+	static const cl_number version = CL_LAYER_VERSION_VALUE;
+	static const char title[] = "accel-prof";
+	const void *answer = what == CL_LAYER_VERSION ? (const void *)&version : title;
+	size_t length = what == CL_LAYER_VERSION ? sizeof(version) : sizeof(title);
+
+	if ((what != CL_LAYER_VERSION && what != CL_LAYER_TITLE) || (value && room < length))
+		return CL_WRONG_VALUE;
+	if (value)
+		memcpy(value, answer, length);
+	if (size)
+		*size = length;
+	return CL_OK;
+}
+
+/* The loader's own table, with ours in some places. */
+EXPORT cl_result clInitLayer(cl_number count, void *const *target, cl_number *ret_count,
+			     void *const **ret_table);
+cl_result clInitLayer(cl_number count, void *const *target, cl_number *ret_count,
+		      void *const **ret_table)
+{
+	static void *table[CL_PLACES];
+
+	if (!target || !ret_count || !ret_table || count <= CL_PLACE_TASK)
+		return CL_WRONG_VALUE;
+	if (count > CL_PLACES)
+		count = CL_PLACES;
+	memcpy(table, target, count * sizeof(*table));
+	is_layer = true;
+	for (size_t i = 0; i < HOOK_COUNT; i++) {
+		if (i == LED_COUNT || places[i] >= count || !target[places[i]])
+			continue;
+		hooks[i].real = target[places[i]];
+		if (hooks[i].ours)
+			table[places[i]] = hooks[i].ours;
+	}
+	*ret_count = count;
+	*ret_table = table;
+	if (watch_is_heard())
+		batch_here();
+	return CL_OK;
+}

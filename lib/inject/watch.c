@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/watch.h"
+
+#include "inject/batch.h"
+#include "inject/channel.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define LOOK_NS 100000000
+/* How long it stays for a recorder that put it there, and after the last one: whoever was about to call us has done so. */
+#define STAY_LOOKS  100
+#define LEAVE_LOOKS 20
+/* Nothing on this thread needs more; the C library keeps the memory for the next. */
+#define STACK_BYTES (64u << 10)
+
+/* The kernel adds to it when a probe is put on one of the functions, in this very process. Its place must be writable
+ * and private, which SystemTap's section is by convention. */
+EXPORT volatile uint16_t CHANNEL_NAME(listeners) __attribute__((section(".probes")));
+
+static const struct watch *watched;
+static uint32_t session = 1;
+static bool is_running;
+static void *own_handle; /* of a library that is to leave */
+static uint32_t stay;    /* looks that it stays at least */
+
+bool watch_is_heard(void)
+{
+	return CHANNEL_NAME(listeners) != 0;
+}
+
+uint32_t watch_session(void)
+{
+	return __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+}
+
+static void look(void)
+{
+	static bool was_heard = true; /* the session that it begins with needs no number */
+	static bool is_first = true;
+	bool is_heard = watch_is_heard();
+
+	if (is_heard && !was_heard && !is_first) {
+		batch_forget_names();
+		__atomic_add_fetch(&session, 1, __ATOMIC_RELEASE);
+	}
+	if (is_heard && watched->heard)
+		watched->heard();
+	if (!is_heard && was_heard && watched->silent)
+		watched->silent();
+	is_first = is_first && !is_heard;
+	was_heard = is_heard;
+}
+
+/* Look until it is time to leave, which for a library that came with the program is never. */
+__attribute__((noinline)) static void keep_looking(void)
+{
+	const struct timespec pause = { 0, LOOK_NS };
+	uint32_t silent = 0;
+
+	prctl(PR_SET_NAME, "accel-prof");
+	for (;;) {
+		look();
+		silent++;
+		if (watch_is_heard()) {
+			silent = 0;
+			__atomic_store_n(&stay, 0, __ATOMIC_RELEASE);
+		}
+		if (own_handle && silent > LEAVE_LOOKS &&
+		    (!watched->is_idle || watched->is_idle()) &&
+		    silent > __atomic_load_n(&stay, __ATOMIC_ACQUIRE))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* The last thing that it does in here is a jump: the library is gone when dlclose() returns. */
+static void *watch(void *data)
+{
+	void *(*volatile leave)(void *) = (void *(*)(void *))(void *)dlclose;
+	void *self;
+
+	(void)data;
+	keep_looking();
+	self = own_handle;
+	return leave(self);
+}
+
+static bool start_thread(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	/* The program's signals are for its own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	rc = pthread_create(&thread, &attributes, watch, NULL);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc == 0;
+}
+
+void watch_start(const struct watch *watch)
+{
+	if (__atomic_load_n(&is_running, __ATOMIC_ACQUIRE) ||
+	    __atomic_exchange_n(&is_running, true, __ATOMIC_ACQ_REL))
+		return;
+	watched = watch;
+	if (!start_thread())
+		batch_status(INJECT_STATUS_SAMPLES, "no thread could be started in the program");
+}
+
+int watch_start_inserted(const struct watch *watch, void *self)
+{
+	if (self)
+		own_handle = self;
+	__atomic_store_n(&stay, STAY_LOOKS, __ATOMIC_RELEASE);
+	watch_start(watch);
+	return 1;
+}
