@@ -122,7 +122,7 @@ DEFINE_CLEANUP_EMBEDDED(facts_release, struct facts)
 static int find_facts(struct facts *f, struct analysis *a, const struct command_options *opt,
 		      struct export_options *ret, struct err *err)
 {
-	int rc = analysis_summarize(a, &opt->profile.filter, &f->summary, err);
+	int rc = analysis_describe(a, &f->summary, err);
 	if (rc < 0)
 		return rc;
 	rc = analysis_devices(a, &opt->profile.filter, &f->devices, &ret->device_count, err);

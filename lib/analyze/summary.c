@@ -468,6 +468,26 @@ static void sum_capture(struct summing *x)
 	s->incomplete_code_objects = a->odd.code_objects_incomplete;
 }
 
+static int sum_description(struct summing *x)
+{
+	sum_capture(x);
+	int rc = sum_lost(x);
+	return rc ? rc : sum_missing(x);
+}
+
+int analysis_describe(struct analysis *a, struct analysis_summary *ret, struct err *err)
+{
+	struct analysis_summary s = { .step_name = "" };
+	int rc = sum_description(&(struct summing){ .a = a, .s = &s });
+
+	if (rc < 0) {
+		analysis_summary_release(&s);
+		return err_set(err, rc, "cannot describe the capture");
+	}
+	*ret = s;
+	return 0;
+}
+
 int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 		       struct analysis_summary *ret, struct err *err)
 {
@@ -478,17 +498,15 @@ int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 	int rc = filter_init(&f, a, filter, err);
 	if (rc < 0)
 		return rc;
-	sum_capture(&x);
 	sum_samples(&x);
 	sum_launches(&x);
-	rc = sum_devices(&x);
+	rc = sum_description(&x);
+	rc = rc ? rc : sum_devices(&x);
 	rc = rc ? rc : sum_ops(&x);
 	rc = rc ? rc : sum_outliers(&x);
 	rc = rc ? rc : sum_graphs(&x);
 	rc = rc ? rc : sum_ranks(&x);
 	rc = rc ? rc : sum_attribution(&x);
-	rc = rc ? rc : sum_lost(&x);
-	rc = rc ? rc : sum_missing(&x);
 	filter_release(&f);
 	if (rc < 0) {
 		analysis_summary_release(&s);

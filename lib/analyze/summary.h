@@ -107,6 +107,8 @@ struct analysis_summary {
 /* For what @filter leaves. -EINVAL for a filter that cannot be understood; -ENOMEM. */
 int analysis_summarize(struct analysis *a, const struct analysis_filter *filter,
 		       struct analysis_summary *ret, struct err *err);
+/* Only what the capture says of itself: `lost`, `missing`, and from `source` on. */
+int analysis_describe(struct analysis *a, struct analysis_summary *ret, struct err *err);
 void analysis_summary_release(struct analysis_summary *s);
 
 struct step_summary {

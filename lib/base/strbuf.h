@@ -37,6 +37,22 @@ static inline void strbuf_add(struct strbuf *b, const void *data, size_t size)
 	b->data[b->len] = '\0';
 }
 
+/* The same for what mostly is short: @data has STRBUF_SHORT bytes behind it in any case, which are
+ * copied without a call, as their number is known. */
+#define STRBUF_SHORT 64u
+static inline void strbuf_add_short(struct strbuf *b, const void *data, size_t size)
+{
+	if (size > STRBUF_SHORT) {
+		strbuf_add(b, data, size);
+		return;
+	}
+	if (!strbuf_reserve(b, STRBUF_SHORT))
+		return;
+	memcpy(b->data + b->len, data, STRBUF_SHORT);
+	b->len += size;
+	b->data[b->len] = '\0';
+}
+
 static inline void strbuf_puts(struct strbuf *b, const char *text)
 {
 	strbuf_add(b, text, strlen(text));

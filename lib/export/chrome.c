@@ -145,7 +145,6 @@ static void open_frames(void *data, const struct stacking_frame *frames, size_t 
 			continue;
 		}
 		trace_text_open(out, start, h->x->p, frames[count].frame);
-		trace_text_puts(out, "}");
 	}
 }
 

@@ -17,18 +17,29 @@ static void close_to(struct stacking *s, size_t depth, uint64_t time_ns,
 	s->open.len = s->open.len > depth ? depth : s->open.len;
 }
 
-/* The process is the line's own; what hangs from the root without one is not. */
-static int find_path(struct stacking *s, const struct profile *p, uint32_t node)
+/*
+ * What is above a node and not open yet, and how much of what is open stays. A node comes after those
+ * above it, so that both are in the order of their numbers. The process is the line's own; what hangs
+ * from the root without one is not.
+ */
+static int find_path(struct stacking *s, const struct profile *p, uint32_t node, size_t *ret_common)
 {
+	const struct profile_node *nodes = profile_nodes(p);
+	size_t common = s->open.len;
+
 	s->path.len = 0;
-	while (node != PROFILE_ROOT) {
-		struct profile_node n = profile_node(p, node);
-		if (n.parent == PROFILE_ROOT && profile_frame_get(p, n.frame).kind == FRAME_PROCESS)
+	for (; node != PROFILE_ROOT; node = nodes[node].parent) {
+		while (common && s->open.data[common - 1] > node)
+			common--;
+		if (common && s->open.data[common - 1] == node)
 			break;
-		if (vec_push(&s->path, (struct stacking_frame){ node, n.frame }) < 0)
+		if (nodes[node].parent == PROFILE_ROOT &&
+		    profile_frame_get(p, nodes[node].frame).kind == FRAME_PROCESS)
+			break;
+		if (vec_push(&s->path, (struct stacking_frame){ node, nodes[node].frame }) < 0)
 			return -ENOMEM;
-		node = n.parent;
 	}
+	*ret_common = common;
 	return 0;
 }
 
@@ -37,6 +48,7 @@ int stacking_step(struct stacking *s, const struct profile *p, const struct stac
 {
 	uint64_t end_ns = step->time_ns + step->duration_ns;
 	bool is_break = step->time_ns > s->end_ns && step->time_ns - s->end_ns > step->slack_ns;
+	size_t common;
 
 	if (is_break)
 		close_to(s, 0, s->end_ns, sink);
@@ -45,20 +57,20 @@ int stacking_step(struct stacking *s, const struct profile *p, const struct stac
 		s->end_ns = end_ns > s->end_ns ? end_ns : s->end_ns;
 		return 0;
 	}
-	if (find_path(s, p, step->node) < 0)
+	if (find_path(s, p, step->node, &common) < 0)
 		return -ENOMEM;
-	size_t common = 0, depth = s->path.len;
-	while (common < s->open.len && common < depth &&
-	       s->open.data[common] == s->path.data[depth - 1 - common].node)
-		common++;
-	if (step->is_call && common && common == depth)
+	if (step->is_call && common && !s->path.len) {
+		struct stacking_frame again = { step->node, profile_nodes(p)[step->node].frame };
+		if (vec_push(&s->path, again) < 0)
+			return -ENOMEM;
 		common--;
+	}
 	close_to(s, common, step->time_ns, sink);
-	for (size_t i = common; i < depth; i++) {
-		if (vec_push(&s->open, s->path.data[depth - 1 - i].node) < 0)
+	for (size_t i = s->path.len; i-- > 0;) {
+		if (vec_push(&s->open, s->path.data[i].node) < 0)
 			return -ENOMEM;
 	}
-	sink->open(sink->data, s->path.data, depth - common, step->time_ns, step);
+	sink->open(sink->data, s->path.data, s->path.len, step->time_ns, step);
 	s->end_ns = end_ns;
 	return 0;
 }

@@ -45,6 +45,12 @@ static void make_words(struct strbuf *out, const struct frame *f)
 	strbuf_release(&name);
 }
 
+static void make_opening(struct strbuf *out, const struct frame *f)
+{
+	make_words(out, f);
+	strbuf_putc(out, '}');
+}
+
 static void make_call(struct strbuf *out, const struct frame *f)
 {
 	if (f->kind == FRAME_PYTHON || f->kind == FRAME_SCOPE) {
@@ -65,7 +71,7 @@ void trace_text_init(struct trace_text *t, FILE *out, uint64_t base_ns)
 	*t = (struct trace_text){
 		.out = out,
 		.base_ns = base_ns,
-		.words.make = make_words,
+		.words.make = make_opening,
 		.calls.make = make_call,
 		.names.make = make_name,
 	};
@@ -194,6 +200,8 @@ const struct trace_start *trace_text_start(struct trace_text *t, char phase, uin
 	strbuf_puts(&t->text, ",\n");
 	put_start(t, phase, pid, tid);
 	put_time(t, time_ns);
+	if (phase == 'E')
+		strbuf_putc(&t->text, '}');
 	*start = (struct trace_start){ phase, .pid = pid, .tid = tid, .time_ns = time_ns };
 	keep(start, &t->text, begin);
 	t->text.len = begin;
@@ -202,10 +210,8 @@ const struct trace_start *trace_text_start(struct trace_text *t, char phase, uin
 
 void trace_text_close(struct trace_text *t, const struct trace_start *start, size_t count)
 {
-	for (; count; count--) {
+	for (; count; count--)
 		trace_text_put_start(t, start);
-		strbuf_putc(&t->text, '}');
-	}
 }
 
 void trace_text_call(struct trace_text *t, const struct trace_start *start, const struct profile *p,

@@ -16,7 +16,7 @@ struct trace_start {
 	char phase;
 	uint8_t size; /* 0: nothing yet */
 	uint64_t pid, tid, time_ns;
-	char text[104];
+	char text[104]; /* at least STRBUF_SHORT more than the comma */
 };
 
 struct trace_text {
@@ -58,20 +58,15 @@ const struct trace_start *trace_text_start(struct trace_text *t, char phase, uin
 					   uint64_t tid, uint64_t time_ns);
 void trace_text_close(struct trace_text *t, const struct trace_start *start, size_t count);
 
-/* As many bytes as there may be: a size that is known is copied without a call. */
 static inline void trace_text_put_start(struct trace_text *t, const struct trace_start *start)
 {
 	size_t skip = t->has_events ? 0 : 1; /* the comma */
 
-	if (!strbuf_reserve(&t->text, sizeof(start->text)))
-		return;
-	memcpy(t->text.data + t->text.len, start->text + skip, sizeof(start->text) - 1);
-	t->text.len += start->size - skip;
-	t->text.data[t->text.len] = '\0';
+	strbuf_add_short(&t->text, start->text + skip, start->size - skip);
 	t->has_events = true;
 }
 
-/* With ,"cat":"python_function","name":"train.py(3): main" and without the brace. */
+/* With ,"cat":"python_function","name":"train.py(3): main"} */
 static inline void trace_text_open(struct trace_text *t, const struct trace_start *start,
 				   const struct profile *p, uint32_t frame)
 {
@@ -79,7 +74,7 @@ static inline void trace_text_open(struct trace_text *t, const struct trace_star
 	words_put(&t->words, p, frame, &t->text);
 }
 
-/* The same for a call into a runtime. */
+/* The same for a call into a runtime, without the brace. */
 void trace_text_call(struct trace_text *t, const struct trace_start *start, const struct profile *p,
 		     uint32_t frame);
 /* "gemm(float*)" -- a kernel's name in full, quoted. */

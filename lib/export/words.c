@@ -15,4 +15,5 @@ void words_make(struct words *w, const struct profile *p, uint32_t frame)
 	word->begin = w->text.len;
 	w->make(&w->text, &f);
 	word->size = w->text.len - word->begin;
+	(void)strbuf_reserve(&w->text, STRBUF_SHORT); /* a failure is remembered */
 }

@@ -34,5 +34,6 @@ static inline void words_put(struct words *w, const struct profile *p, uint32_t 
 		words_make(w, p, frame);
 	out->failed |= w->text.failed;
 	if (!out->failed)
-		strbuf_add(out, w->text.data + w->list.data[frame].begin, w->list.data[frame].size);
+		strbuf_add_short(out, w->text.data + w->list.data[frame].begin,
+				 w->list.data[frame].size);
 }

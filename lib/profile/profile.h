@@ -73,7 +73,7 @@ uint32_t profile_launcher(const struct profile *p, uint32_t node);
 uint64_t profile_total(const struct profile *p, uint32_t node, int metric);
 
 /* The same as arrays by node, for who goes over millions: valid from profile_finish() to the next
- * change; NULL for a metric without any value. */
+ * change; NULL for a metric without any value. What is above a node is known before that, too. */
 const struct profile_node *profile_nodes(const struct profile *p);
 const uint64_t *profile_selves(const struct profile *p, int metric);
 const uint64_t *profile_totals(const struct profile *p, int metric);
