@@ -290,14 +290,7 @@ int on_probe_entry(struct pt_regs *ctx)
 struct text {
 	struct event_probe *event;
 	const struct probe_program *program;
-	u64 address; /* of the next byte of the string that is being read; 0: open the next one */
-	u64 left;    /* bytes left of it, where @is_counted; else it ends with a NUL */
-	u32 string;  /* number of the next one */
-	u32 strings; /* how many there are */
-	u32 filled;  /* bytes in the event */
-	u32 total;   /* bytes of the text so far */
-	u32 is_counted;
-	u32 flags; /* enum event_probe_flag */
+	struct slot_text *at;
 };
 
 /* One step takes at most the rest of a page, so that missing memory costs one page of text. */
@@ -323,30 +316,30 @@ static __always_inline bool text_open(struct text *t, bool can_sleep)
 {
 	const struct probe_program *program = t->program;
 	u64 pointer = text_value(t, program->text_pointer);
-	u64 lengths = 0, number = t->string++;
+	u64 lengths = 0, number = t->at->string++;
 
-	t->is_counted = 0;
-	t->left = 0;
-	t->address = pointer;
+	t->at->is_counted = 0;
+	t->at->left = 0;
+	t->at->address = pointer;
 	if (program->text == PROBE_PROGRAM_BYTES) {
-		t->left = text_value(t, program->text_count) * program->text_scale;
-		t->is_counted = 1;
+		t->at->left = text_value(t, program->text_count) * program->text_scale;
+		t->at->is_counted = 1;
 	}
 	if (program->text == PROBE_PROGRAM_WINDOW) {
-		t->left = program->text_max;
-		t->is_counted = 1;
+		t->at->left = program->text_max;
+		t->at->is_counted = 1;
 	}
 	if (program->text != PROBE_PROGRAM_STRINGS)
 		return false;
-	t->address = 0;
-	if (text_read(&t->address, 8, pointer + number * 8, can_sleep))
+	t->at->address = 0;
+	if (text_read(&t->at->address, 8, pointer + number * 8, can_sleep))
 		return true;
 	lengths = text_value(t, program->text_lengths);
 	if (!lengths)
 		return false;
-	if (text_read(&t->left, 8, lengths + number * 8, can_sleep))
+	if (text_read(&t->at->left, 8, lengths + number * 8, can_sleep))
 		return true;
-	t->is_counted = t->left != 0;
+	t->at->is_counted = t->at->left != 0;
 	return false;
 }
 
@@ -358,21 +351,24 @@ static __always_inline u32 text_take(struct text *t, char *to, u32 size, bool ca
 
 	if (size > TEXT_STEP_BYTES)
 		size = TEXT_STEP_BYTES;
-	if (t->is_counted) {
-		if (t->left < size)
-			size = t->left;
-		if (size == 0)
+	if (t->at->is_counted) {
+		u64 left = t->at->left;
+		if (left < size)
+			size = left;
+		/* The verifier has to see the bound on what is passed on, not on what it was made of. */
+		barrier_var(size);
+		if (size == 0 || size > TEXT_STEP_BYTES)
 			return 0;
-		if (text_read(to, size, t->address, can_sleep)) {
-			t->flags |= EVENT_PROBE_FAILED;
+		if (text_read(to, size, t->at->address, can_sleep)) {
+			t->at->flags |= EVENT_PROBE_FAILED;
 			return 0;
 		}
-		t->left -= size;
+		t->at->left = left - size;
 		return size;
 	}
 	/* This pages it in: the function that knows strings cannot. */
-	if (text_read(&first, 1, t->address, can_sleep)) {
-		t->flags |= EVENT_PROBE_FAILED;
+	if (text_read(&first, 1, t->at->address, can_sleep)) {
+		t->at->flags |= EVENT_PROBE_FAILED;
 		return 0;
 	}
 	if (!first || size == 0)
@@ -381,9 +377,9 @@ static __always_inline u32 text_take(struct text *t, char *to, u32 size, bool ca
 		*to = first;
 		return 1;
 	}
-	long got = bpf_probe_read_user_str(to, size, (void *)t->address);
+	long got = bpf_probe_read_user_str(to, size, (void *)t->at->address);
 	if (got < 0) {
-		t->flags |= EVENT_PROBE_FAILED;
+		t->at->flags |= EVENT_PROBE_FAILED;
 		return 0;
 	}
 	/* Its NUL counts, be it the string's or the one that cuts it off; then the next step finds
@@ -396,40 +392,40 @@ static __always_inline void text_flush(struct text *t)
 {
 	struct event_probe *event = t->event;
 
-	if (t->filled + TEXT_STEP_BYTES <= EVENT_PROBE_TEXT_BYTES)
+	if (t->at->filled + TEXT_STEP_BYTES <= EVENT_PROBE_TEXT_BYTES)
 		return;
-	event->flags = t->flags | EVENT_PROBE_MORE;
-	event->text_size = t->filled;
+	event->flags = t->at->flags | EVENT_PROBE_MORE;
+	event->text_size = t->at->filled;
 	event_submit(&event->header, sizeof(*event) + EVENT_PROBE_TEXT_BYTES, LOSS_PROBE_RING_FULL);
-	event->text_start = t->total;
-	t->filled = 0;
+	event->text_start = t->at->total;
+	t->at->filled = 0;
 }
 
 /* 1: the text is complete. */
 static __always_inline long text_step(struct text *t, bool can_sleep)
 {
-	if (!t->address) {
-		if (t->string >= t->strings)
+	if (!t->at->address) {
+		if (t->at->string >= t->at->strings)
 			return 1;
 		if (text_open(t, can_sleep)) {
-			t->flags |= EVENT_PROBE_FAILED;
+			t->at->flags |= EVENT_PROBE_FAILED;
 			return 1;
 		}
 		return 0;
 	}
-	if (t->total >= t->program->text_max) {
-		t->flags |= EVENT_PROBE_CUT;
+	if (t->at->total >= t->program->text_max) {
+		t->at->flags |= EVENT_PROBE_CUT;
 		return 1;
 	}
 	text_flush(t);
-	u32 page_left = TEXT_STEP_BYTES - (t->address & (TEXT_STEP_BYTES - 1));
-	u32 room = t->program->text_max - t->total;
-	u32 filled = t->filled & (EVENT_PROBE_TEXT_BYTES - 1);
+	u32 page_left = TEXT_STEP_BYTES - (t->at->address & (TEXT_STEP_BYTES - 1));
+	u32 room = t->program->text_max - t->at->total;
+	u32 filled = t->at->filled & (EVENT_PROBE_TEXT_BYTES - 1);
 	char *to = (char *)(t->event + 1) + filled;
 	u32 taken = text_take(t, to, page_left < room ? page_left : room, can_sleep);
-	t->address = taken ? t->address + taken : 0;
-	t->filled += taken;
-	t->total += taken;
+	t->at->address = taken ? t->at->address + taken : 0;
+	t->at->filled += taken;
+	t->at->total += taken;
 	return 0;
 }
 
@@ -444,26 +440,25 @@ static long text_step_plain(u32 index, struct text *t)
 }
 
 /* Returns the size of the event with the last part of the text. */
-static __always_inline u32 text_fill(struct event_probe *event, const struct probe_program *program,
+static __always_inline u32 text_fill(struct slot *slot, const struct probe_program *program,
 				     bool can_sleep)
 {
-	struct text text = {
-		.event = event,
-		.program = program,
-		.strings = 1,
-		.flags = event->flags,
-	};
+	struct event_probe *event = (struct event_probe *)slot->words;
+	struct text text = { .event = event, .program = program, .at = &slot->text };
 
+	__builtin_memset(text.at, 0, sizeof(*text.at));
+	text.at->flags = event->flags;
+	text.at->strings = 1;
 	if (program->text == PROBE_PROGRAM_STRINGS)
-		text.strings = event->value[program->text_count & 7];
+		text.at->strings = event->value[program->text_count & 7];
 	long steps = can_sleep ? bpf_loop(TEXT_STEPS, text_step_sleepable, &text, 0)
 			       : bpf_loop(TEXT_STEPS, text_step_plain, &text, 0);
 	if (steps == TEXT_STEPS)
-		text.flags |= EVENT_PROBE_CUT;
-	u32 filled = text.filled;
+		text.at->flags |= EVENT_PROBE_CUT;
+	u32 filled = text.at->filled;
 	if (filled > EVENT_PROBE_TEXT_BYTES)
 		filled = EVENT_PROBE_TEXT_BYTES;
-	event->flags = text.flags;
+	event->flags = text.at->flags;
 	event->text_size = filled;
 	return sizeof(*event) + filled;
 }
@@ -493,7 +488,7 @@ static __always_inline int probe_return(struct pt_regs *ctx, bool can_sleep)
 	bpf_map_delete_elem(&probe_calls, &key);
 	u32 size = program->text == PROBE_PROGRAM_NO_TEXT
 			   ? offsetof(struct event_probe, value) + program->values * 8
-			   : text_fill(event, program, can_sleep);
+			   : text_fill(slot, program, can_sleep);
 	event_submit(&event->header, size, LOSS_PROBE_RING_FULL);
 	slot_free(slot);
 	return 0;

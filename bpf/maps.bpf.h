@@ -72,6 +72,17 @@ struct slot {
 		u32 flags;                    /* enum event_python_flag */
 	} python;
 	__u64 registers[32]; /* launch.bpf.c */
+	/* The way through a text, of launch.bpf.c; here for the same reason. */
+	struct slot_text {
+		u64 address; /* of the next byte of the string that is being read; 0: open the next one */
+		u64 left;    /* bytes left of it, where @is_counted; else it ends with a NUL */
+		u32 string;  /* number of the next one */
+		u32 strings; /* how many there are */
+		u32 filled;  /* bytes in the event */
+		u32 total;   /* bytes of the text so far */
+		u32 is_counted;
+		u32 flags; /* enum event_probe_flag */
+	} text;
 	__u64 words[EVENT_MAX_BYTES / 8];
 };
 struct slots_map {
