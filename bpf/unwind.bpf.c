@@ -293,24 +293,25 @@ static __always_inline void leave_trampoline(struct unwind_walk *walk, struct up
 
 /*
  * The program counter may be where uprobes put it: at the trampoline that stands in for a return
- * address which a return probe has taken off the stack, or in the copy of a probed instruction.
+ * address which a return probe has taken off the stack, or in the copy of a probed instruction. Not
+ * static: verified once, and not with each that calls it.
  */
-static __always_inline void fix_probed(struct unwind_walk *walk)
+__noinline int leave_uprobes(struct slot *slot)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	u64 pc = walk->state.pc, copy;
-	struct uprobe_task *utask;
+	struct uprobe_task *utask = BPF_CORE_READ(task, utask);
+	struct unwind_walk *walk;
+	u64 pc, copy;
 
-	if (!walk->xol || pc < walk->xol || pc - walk->xol >= 4096)
-		return;
-	utask = BPF_CORE_READ(task, utask);
-	if (!utask)
-		return;
+	if (!slot || !utask)
+		return 0;
+	walk = &slot->walk;
+	pc = walk->state.pc;
 	if (walk->state.is_return) {
 		pc = probed_return((u64)utask, walk->state.sp + (u64)(s64)UNWIND_RA_OFFSET);
 		if (pc)
 			walk->state.pc = pc;
-		return;
+		return 0;
 	}
 	/* In or behind the copy: as far into or behind the original. Instructions have 15 bytes. */
 	copy = BPF_CORE_READ(utask, xol_vaddr);
@@ -318,6 +319,15 @@ static __always_inline void fix_probed(struct unwind_walk *walk)
 		walk->state.pc = BPF_CORE_READ(utask, vaddr) + (pc - copy);
 	else
 		leave_trampoline(walk, utask);
+	return 0;
+}
+
+static __always_inline void fix_probed(struct slot *slot)
+{
+	u64 pc = slot->walk.state.pc, xol = slot->walk.xol;
+
+	if (xol && pc >= xol && pc - xol < 4096)
+		leave_uprobes(slot);
 }
 
 /* Stopped by a probe's breakpoint: the instruction there has not been executed, though the program
@@ -599,7 +609,7 @@ static long walk_step(u32 i, struct walk_context *c)
 		return 1;
 	}
 	u64 pc = walk->state.pc;
-	fix_probed(walk);
+	fix_probed(c->slot);
 	if (walk->state.pc != pc) /* a word of the stack says something else */
 		walk->has_memo = 0;
 	/* Readers look one byte before: in the call, where it is a return address. */
@@ -750,13 +760,14 @@ static __always_inline void begin_walk(struct unwind_walk *walk)
 }
 
 /* From a function's entry to its caller. Returns how many frames that was: 0 or 1. */
-static __always_inline u32 leave_entry(struct unwind_walk *walk, struct event_stack *stack)
+static __always_inline u32 leave_entry(struct slot *slot, struct event_stack *stack)
 {
+	struct unwind_walk *walk = &slot->walk;
 	u64 place = walk->state.sp + walk->entry - 1, caller = 0;
 
 	if (!walk->entry || bpf_probe_read_user(&caller, sizeof(caller), (void *)place) || !caller)
 		return 0;
-	fix_probed(walk);
+	fix_probed(slot);
 	stack->ips[0] = walk->state.pc;
 	walk->state.pc = caller;
 	walk->state.sp = place + sizeof(caller);
@@ -784,7 +795,7 @@ __noinline int unwind_user(__u32 number, __u32 at)
 	c.stack->skip = 0;
 	c.stack->status = STACK_CAUSE_NONE;
 	begin_walk(&slot->walk);
-	u32 left = leave_entry(&slot->walk, c.stack);
+	u32 left = leave_entry(slot, c.stack);
 	c.stack->user_count = left;
 
 	c.known = bpf_map_lookup_elem(&unwind_rows_known, &zero);
@@ -808,7 +819,7 @@ __noinline int unwind_user(__u32 number, __u32 at)
 		bpf_loop(EVENT_USER_FRAMES + 1, walk_step, &c, 0);
 		memo_keep(&slot->walk, c.stack, &slot->walk.key);
 	} else {
-		fix_probed(&slot->walk);
+		fix_probed(slot);
 		c.stack->ips[left & 1] = slot->walk.state.pc;
 		c.stack->user_count = left + 1;
 		c.stack->status = STACK_CAUSE_NO_TABLE;
