@@ -13,6 +13,9 @@
 #define NAMES_MAX  (1u << 16)
 #define NAME_SLOTS (2 * NAMES_MAX) /* a power of two */
 
+/* A program can make contexts without end, and none of them be sampled. */
+#define STATUSES_MAX 64
+
 struct name {
 	char *text;
 	uint32_t id;
@@ -23,6 +26,8 @@ static _Alignas(8) unsigned char bytes[INJECT_BATCH_BYTES];
 static size_t filled;
 static struct name names[NAME_SLOTS];
 static uint32_t name_count;
+static char last_status[256];
+static unsigned int status_count;
 
 /*
  * What the recorder probes. It is a call for no one else: the counter of listeners says when that is
@@ -66,7 +71,7 @@ void batch_send(void)
 
 void batch_status(enum inject_status about, const char *format, ...)
 {
-	char text[256];
+	char text[sizeof(last_status)] = "";
 	va_list arguments;
 	int length;
 
@@ -78,6 +83,12 @@ void batch_status(enum inject_status about, const char *format, ...)
 	if ((size_t)length >= sizeof(text))
 		length = sizeof(text) - 1;
 	pthread_mutex_lock(&lock);
+	if (strcmp(text, last_status) == 0 || status_count == STATUSES_MAX) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	status_count++;
+	memcpy(last_status, text, sizeof(text));
 	struct inject_header *header = take_room(INJECT_STATUS, sizeof(*header) + (size_t)length);
 	header->about = (uint16_t)about;
 	memcpy(header + 1, text, (size_t)length);
@@ -196,6 +207,8 @@ void batch_forget_names(void)
 		names[i].text = NULL;
 	}
 	name_count = 0;
+	last_status[0] = '\0';
+	status_count = 0;
 	filled = 0;
 	pthread_mutex_unlock(&lock);
 }

@@ -122,12 +122,28 @@ static void tell_kernel(const struct cupti_call *call, const unsigned char *func
 	graph_launch(word, tell);
 }
 
-/* Who has the lock asks just now, and may wait for what CUPTI holds while it calls us. */
-static void drain_within(void)
+/* Within a call of CUPTI's. Who has the lock asks CUPTI just now; if that waits for what CUPTI holds
+ * while it calls us, nobody would ever go on. */
+#define LOCK_NS 100000000
+
+static bool lock_samples(void)
 {
-	if (pthread_mutex_trylock(&sample_lock) != 0)
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOCK_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_mutex_timedlock(&sample_lock, &until) == 0;
+}
+
+static void drain_within(void *ending)
+{
+	if (!lock_samples())
 		return;
 	samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
+	if (ending)
+		samples_forget_context(&cupti, ending);
 	pthread_mutex_unlock(&sample_lock);
 }
 
@@ -135,6 +151,8 @@ static void on_resource(uint32_t id, const void *details)
 {
 	const struct cupti_resource *resource = details;
 
+	if (id == CUPTI_CONTEXT_ENDS && accel_prof_cuda_samplers)
+		drain_within(resource->context);
 	if (!resource->descriptor)
 		return;
 	if (id == CUPTI_NODE_CREATED)
@@ -147,7 +165,7 @@ static void on_resource(uint32_t id, const void *details)
 		samples_see_module(&cupti, resource->descriptor);
 	/* Another may come to the same place, and be taken for it. */
 	if (id == CUPTI_MODULE_UNLOADED)
-		drain_within();
+		drain_within(NULL);
 }
 
 static void on_return(uint32_t id, const struct cupti_call *call)
@@ -158,7 +176,7 @@ static void on_return(uint32_t id, const struct cupti_call *call)
 		graph_returned(tell);
 		/* One kernel at a time has one kernel's samples at a time. */
 		if (accel_prof_cuda_serializers && shape_of_id[id] - 1 <= SHAPE_CONFIG)
-			drain_within();
+			drain_within(NULL);
 		return;
 	}
 	memcpy(&result, call->result, sizeof(result));
@@ -323,6 +341,7 @@ static void enable_calls(uint32_t enable)
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CLONED);
 	if (enable && !accel_prof_cuda_samplers)
 		return;
+	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_ENDS);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_UNLOADED);
 }

@@ -20,6 +20,7 @@ typedef int cupti_result; /* 0 is CUPTI_SUCCESS */
 
 #define CUPTI_DOMAIN_DRIVER   1
 #define CUPTI_DOMAIN_RESOURCE 3
+#define CUPTI_CONTEXT_ENDS    2 /* is about to be destroyed */
 #define CUPTI_MODULE_LOADED   6
 #define CUPTI_MODULE_UNLOADED 7 /* about to be */
 #define CUPTI_NODE_CREATED    13
@@ -199,32 +200,32 @@ typedef void cupti_buffer_wanted(uint8_t **buffer, size_t *size, size_t *records
 typedef void cupti_buffer_done(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			       size_t valid);
 
-#define CUPTI_FUNCTIONS(F)                                                                   \
-	F(get_version, "cuptiGetVersion", (uint32_t *))                                      \
-	F(subscribe, "cuptiSubscribe", (void **, cupti_callback *, void *))                  \
-	F(unsubscribe, "cuptiUnsubscribe", (void *))                                         \
-	F(enable_callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))         \
-	F(use_clock, "cuptiActivityRegisterTimestampCallback", (uint64_t(*)(void)))          \
-	F(use_buffers, "cuptiActivityRegisterCallbacks",                                     \
-	  (cupti_buffer_wanted *, cupti_buffer_done *))                                      \
-	F(enable, "cuptiActivityEnable", (int))                                              \
-	F(disable, "cuptiActivityDisable", (int))                                            \
-	F(flush, "cuptiActivityFlushAll", (uint32_t))                                        \
-	F(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, const uint8_t **))         \
-	F(dropped, "cuptiActivityGetNumDroppedRecords", (void *, uint32_t, size_t *))        \
-	F(error_text, "cuptiGetResultString", (int, const char **))                          \
-	F(device_of, "cuptiGetDeviceId", (void *, uint32_t *))                               \
+#define CUPTI_FUNCTIONS(F)                                                            \
+	F(get_version, "cuptiGetVersion", (uint32_t *))                               \
+	F(subscribe, "cuptiSubscribe", (void **, cupti_callback *, void *))           \
+	F(unsubscribe, "cuptiUnsubscribe", (void *))                                  \
+	F(enable_callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))  \
+	F(use_clock, "cuptiActivityRegisterTimestampCallback", (uint64_t(*)(void)))   \
+	F(use_buffers, "cuptiActivityRegisterCallbacks",                              \
+	  (cupti_buffer_wanted *, cupti_buffer_done *))                               \
+	F(enable, "cuptiActivityEnable", (int))                                       \
+	F(disable, "cuptiActivityDisable", (int))                                     \
+	F(flush, "cuptiActivityFlushAll", (uint32_t))                                 \
+	F(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, const uint8_t **))  \
+	F(dropped, "cuptiActivityGetNumDroppedRecords", (void *, uint32_t, size_t *)) \
+	F(error_text, "cuptiGetResultString", (int, const char **))                   \
+	F(device_of, "cuptiGetDeviceId", (void *, uint32_t *))
+
+/* Without these less is told: those for samples came with CUDA 11.3. */
+#define CUPTI_OPTIONAL(F)                                                                    \
+	F(node_id, "cuptiGetGraphNodeId", (void *, uint64_t *))                              \
 	F(crc, "cuptiGetCubinCrc", (struct cupti_crc *))                                     \
 	F(pc_enable, "cuptiPCSamplingEnable", (struct cupti_pc_request *))                   \
 	F(pc_disable, "cuptiPCSamplingDisable", (struct cupti_pc_request *))                 \
 	F(pc_reason_count, "cuptiPCSamplingGetNumStallReasons", (struct cupti_pc_request *)) \
 	F(pc_reasons, "cuptiPCSamplingGetStallReasons", (struct cupti_pc_request *))         \
 	F(pc_set, "cuptiPCSamplingSetConfigurationAttribute", (struct cupti_pc_request *))   \
-	F(pc_get, "cuptiPCSamplingGetData", (struct cupti_pc_request *))
-
-/* Without these less is told. */
-#define CUPTI_OPTIONAL(F)                                       \
-	F(node_id, "cuptiGetGraphNodeId", (void *, uint64_t *)) \
+	F(pc_get, "cuptiPCSamplingGetData", (struct cupti_pc_request *))                     \
 	F(pc_ask, "cuptiPCSamplingGetConfigurationAttribute", (struct cupti_pc_request *))
 
 struct cupti {

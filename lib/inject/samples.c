@@ -2,6 +2,7 @@
 #include "inject/samples.h"
 
 #include "inject/batch.h"
+#include "inject/sums.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -58,12 +59,17 @@ void samples_see_context(void *context)
 		if (contexts[i].context == context)
 			return;
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < context_count; i++)
+	size_t free_slot = context_count;
+	for (size_t i = context_count; i-- > 0;) {
 		if (contexts[i].context == context)
 			context = NULL;
-	if (context && context_count < CONTEXTS_MAX) {
-		contexts[context_count] = (struct context){ .context = context };
-		__atomic_store_n(&context_count, context_count + 1, __ATOMIC_RELEASE);
+		else if (!contexts[i].context)
+			free_slot = i;
+	}
+	if (context && free_slot < CONTEXTS_MAX) {
+		contexts[free_slot] = (struct context){ .context = context };
+		if (free_slot == context_count)
+			__atomic_store_n(&context_count, context_count + 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -74,7 +80,7 @@ void samples_see_module(const struct cupti *c, const struct cupti_module *module
 				 .cubin_size = module->size,
 				 .cubin = module->cubin };
 
-	if (!module->size || module->size > MODULE_BYTES_MAX || c->crc(&crc) != CUPTI_OK)
+	if (!c->crc || !module->size || module->size > MODULE_BYTES_MAX || c->crc(&crc) != CUPTI_OK)
 		return;
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < module_count; i++)
@@ -235,6 +241,12 @@ static bool begin(const struct cupti *c, size_t number, bool is_serial)
 	size_t reasons;
 
 	learn_wanted();
+	if (!c->crc || !c->pc_enable || !c->pc_disable || !c->pc_reason_count || !c->pc_reasons ||
+	    !c->pc_set || !c->pc_get) {
+		batch_status(INJECT_STATUS_SAMPLES,
+			     "no samples of instructions: libcupti is older than CUDA 11.3");
+		return false;
+	}
 	if (rc == CUPTI_OK && !is_wanted(x->device))
 		return false;
 	if (rc == CUPTI_OK)
@@ -271,26 +283,75 @@ static bool begin(const struct cupti *c, size_t number, bool is_serial)
 	return rc == CUPTI_OK;
 }
 
+/* Names that were met lately, by where CUPTI keeps them: it never frees one. */
+#define NAMES_SEEN 1024
+static struct {
+	const char *text;
+	uint32_t id;
+} names_seen[NAMES_SEEN];
+
+static uint32_t name_of(const char *text)
+{
+	size_t slot = (uintptr_t)text / 16 % NAMES_SEEN;
+
+	if (names_seen[slot].text != text) {
+		names_seen[slot].text = text;
+		names_seen[slot].id = batch_name(text);
+	}
+	return names_seen[slot].id;
+}
+
+/* When those were taken that are told. */
+struct interval {
+	uint64_t start_ns, end_ns, module;
+};
+
+static void tell_sum(void *data, const struct sums_key *key, uint32_t count)
+{
+	struct interval *when = data;
+
+	if (key->module != when->module)
+		tell_module(key->module);
+	when->module = key->module;
+	batch_samples(&(struct inject_samples){
+		.module = key->module,
+		.start_ns = when->start_ns,
+		.end_ns = when->end_ns,
+		.offset = key->offset,
+		.function = key->function,
+		.reason = key->reason,
+		.count = count,
+		.device = key->device,
+		.correlation = key->correlation,
+	});
+}
+
+static void tell_sums(const struct context *x, uint64_t now_ns)
+{
+	struct interval when = { x->since_ns, now_ns, 0 };
+
+	sums_tell(tell_sum, &when);
+}
+
 static void take_pc(const struct context *x, const struct cupti_pc *pc, uint64_t now_ns)
 {
-	struct inject_samples samples = {
+	struct sums_key key = {
 		.module = pc->crc,
-		.start_ns = x->since_ns,
-		.end_ns = now_ns,
 		.offset = pc->offset,
+		.function = name_of(pc->function),
 		.device = x->device,
 		.correlation = pc->correlation,
 	};
 
-	tell_module(pc->crc);
-	samples.function = batch_name(pc->function);
 	for (size_t i = 0; i < pc->stall_count && i < REASONS_MAX; i++) {
 		uint32_t reason = pc->stalls[i].reason;
-		if (reason >= REASONS_MAX || !reason_names[reason] || !pc->stalls[i].samples)
+		if (reason >= REASONS_MAX || !reason_names[reason])
 			continue;
-		samples.reason = reason_names[reason];
-		samples.count = pc->stalls[i].samples;
-		batch_samples(&samples);
+		key.reason = reason_names[reason];
+		if (sums_add(&key, pc->stalls[i].samples) == 0)
+			continue;
+		tell_sums(x, now_ns);
+		sums_add(&key, pc->stalls[i].samples);
 	}
 }
 
@@ -315,6 +376,7 @@ static void drain_context(const struct cupti *c, size_t number, uint64_t now_ns)
 		if (b->data.dropped_samples)
 			batch_dropped(0, b->data.dropped_samples);
 	} while (rc == CUPTI_OK && b->data.left);
+	tell_sums(x, now_ns);
 	x->since_ns = now_ns;
 	if (rc == CUPTI_OK)
 		return;
@@ -337,7 +399,7 @@ void samples_drain(const struct cupti *c, uint64_t now_ns, bool is_serial)
 		struct context *x = &contexts[i];
 		if (x->is_on)
 			drain_context(c, i, now_ns);
-		if (x->is_on || x->has_failed)
+		if (!x->context || x->is_on || x->has_failed)
 			continue;
 		x->is_on = begin(c, i, is_serial);
 		x->has_failed = !x->is_on;
@@ -345,8 +407,24 @@ void samples_drain(const struct cupti *c, uint64_t now_ns, bool is_serial)
 	}
 }
 
+void samples_forget_context(const struct cupti *c, void *context)
+{
+	struct cupti_pc_request request = { .size = 24, .context = context };
+
+	for (size_t i = 0; i < context_count; i++) {
+		/* Another of the same GPU may have waited for its end. */
+		contexts[i].has_failed = false;
+		if (contexts[i].context != context)
+			continue;
+		if (contexts[i].is_on)
+			c->pc_disable(&request);
+		contexts[i] = (struct context){ .context = NULL };
+	}
+}
+
 void samples_end(const struct cupti *c)
 {
+	memset(names_seen, 0, sizeof(names_seen));
 	for (size_t i = 0; i < context_count; i++) {
 		struct cupti_pc_request request = { .size = 24, .context = contexts[i].context };
 		if (contexts[i].is_on)

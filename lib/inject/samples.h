@@ -16,5 +16,7 @@ void samples_see_context(void *context);
 void samples_see_module(const struct cupti *c, const struct cupti_module *module);
 /* Take what there is and tell it; begin in contexts that are new. One thread at a time. */
 void samples_drain(const struct cupti *c, uint64_t now_ns, bool is_serial);
+/* It is about to be destroyed: drained first, and then none of ours. One thread at a time. */
+void samples_forget_context(const struct cupti *c, void *context);
 /* Not any more: nothing is left behind in the contexts. */
 void samples_end(const struct cupti *c);

@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from collections import Counter
 
 from command import PROGRAM, SOURCE_DIR, run
-from launch_test import Capture, functions
+from launch_test import Capture, Record, functions
 
 BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
 WORKLOAD = os.path.join(os.environ['WORKLOAD_DIR'], 'cuda_calls')
@@ -174,7 +175,7 @@ class Paced(Mocks):
     """A loop of nothing but launches: its stacks may take a share of its time."""
 
     def quarters(self, *options):
-        count = 200000
+        count = 100000
         done = subprocess.run([PROGRAM, 'record', '-q', *options, '-o', self.data, '--', WORKLOAD,
                                'quarters', str(count), CUBIN], env=self.environment,
                               capture_output=True, text=True, timeout=200, check=False)
@@ -318,6 +319,137 @@ class Inside(Mocks):
             # It looks ten times a second.
             capture = self.attached('driver', pause=2, CUDA_INJECTION64_PATH=os.path.realpath(library))
             self.check_driver(capture)
+
+
+class Faults(Mocks):
+    """CUPTI as it was, and where it has no memory; programs that use much, and that end."""
+
+    def test_old(self):
+        """The records of older ones are shorter."""
+        for version in '13', '18':
+            _, capture = self.record('driver', str(COUNT), CUBIN, FAKE_CUPTI_VERSION=version)
+            self.check_driver(capture)
+
+    def test_too_old(self):
+        _, capture = self.record('driver', str(COUNT), CUBIN, FAKE_CUPTI_VERSION='12')
+        self.assertEqual(len(capture.launches), 2 * COUNT)
+        self.assertIn('older than CUDA 11', ' '.join(r['value'] for r in capture.records['INFO']))
+
+    def test_no_memory(self):
+        _, capture = self.record('driver', str(COUNT), CUBIN, options=['--instructions'],
+                                 FAKE_CUPTI_NO_MEMORY='1')
+        self.assertEqual(len(capture.launches), 2 * COUNT)
+        self.assertEqual(capture.records['DISPATCH'], [])
+        self.assertIn('OUT_OF_MEMORY', ' '.join(r['value'] for r in capture.records['INFO']
+                                                if r['key'] == 'missing.device-time'))
+
+    def test_many(self):
+        """Contexts, streams, modules and kernels that come and go, on eight threads."""
+        contexts = 1000 if os.environ.get('ACCEL_PROF_TEST_FULL') else 150
+        for options in ['--no-inject'], ['--instructions']:
+            _, capture = self.record('many', str(contexts), CUBIN, options=options)
+            expected = {f'kernel_{n}_{k}': 3 for n in range(contexts) for k in range(10)}
+            launched = Counter(capture.kernels[r.number('kernel')] for r in capture.launches)
+            self.assertEqual(launched, expected)
+            self.assertEqual(capture.lost(), [])
+            if options == ['--no-inject']:
+                continue
+            names = {r.number('correlation'): capture.kernels[r.number('kernel')]
+                     for r in capture.launches}
+            done = Counter()
+            for r in capture.records['DISPATCH']:
+                done[capture.kernels[r.number('kernel')]] += 1
+                self.assertEqual(names[r.number('correlation')],
+                                 capture.kernels[r.number('kernel')])
+            self.assertEqual(done, expected)
+
+    def test_rate(self):
+        """50,000 launches a second, for a minute where all is tested: none is lost, or said to be."""
+        is_full = os.environ.get('ACCEL_PROF_TEST_FULL')
+        count = 3000000 if is_full else 100000
+        done = subprocess.run([PROGRAM, 'record', '-o', self.data, '--', WORKLOAD, 'rate', str(count),
+                               CUBIN], env=self.environment, capture_output=True, text=True,
+                              timeout=800, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found, lost = Counter(), Counter()
+        with subprocess.Popen([PROGRAM, 'dump', '-i', self.data], stdout=subprocess.PIPE,
+                              text=True) as dump:
+            for line in dump.stdout:
+                kind = line.partition(' ')[0]
+                found[kind] += 1
+                if kind == 'LOST':
+                    record = Record(line)
+                    lost[record['what']] += record.number('count')
+        print(f'{count} launches, lost {dict(lost)}\n{done.stdout}{done.stderr}', file=sys.stderr)
+        if is_full:
+            self.assertNotIn('Lost', done.stderr)
+        self.assertEqual(found['LAUNCH'] + lost['launch'], count)
+        self.assertEqual(found['DISPATCH'] + lost['dispatch'], count)
+
+    def recorder(self, pid, *options):
+        if os.path.exists(self.data):
+            os.unlink(self.data)
+        process = subprocess.Popen([PROGRAM, 'record', '-q', *options, '-o', self.data, '-p', str(pid)],
+                                   stdin=subprocess.DEVNULL)
+        while not os.path.exists(self.data) and process.poll() is None:
+            time.sleep(0.05)
+        return process
+
+    def steady(self):
+        library = os.path.realpath(os.path.join(BUILD, '../lib/inject/libaccel-prof-cuda.so'))
+        target = subprocess.Popen([WORKLOAD, 'steady', '1000000', CUBIN],
+                                  env={**self.environment, 'CUDA_INJECTION64_PATH': library})
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        return target
+
+    def holds(self, pid):
+        """What a process has: descriptors, threads and pages of memory that are its own."""
+        with open(f'/proc/{pid}/statm', encoding='ascii') as file:
+            _, resident, shared = [int(word) for word in file.read().split()[:3]]
+        return (len(os.listdir(f'/proc/{pid}/fd')), len(os.listdir(f'/proc/{pid}/task')),
+                resident - shared)
+
+    def check_times(self):
+        """Whatever the library tells of launches that were seen, it tells of them once."""
+        capture = Capture(self.data)
+        done = Counter(r.number('correlation') for r in capture.records['DISPATCH'])
+        self.assertTrue(done)
+        self.assertEqual(set(done.values()), {1})
+        known = {r.number('correlation') for r in capture.records['LAUNCH']}
+        self.assertEqual(set(done) - known, set())
+        self.assertEqual(capture.lost(), [])
+
+    def test_again_and_again(self):
+        """Recorders come and go, one is killed, and leave nothing behind in the program."""
+        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 4
+        target, before = self.steady(), None
+        for number in range(times):
+            recorder = self.recorder(target.pid)
+            # It looks ten times a second; here until it has told something.
+            time.sleep(1.2 if number else 2)
+            if number == 1:
+                recorder.kill()
+                recorder.wait()
+                continue
+            recorder.send_signal(2)
+            self.assertEqual(recorder.wait(timeout=60), 0)
+            self.check_times()
+            before = before or self.holds(target.pid)
+        time.sleep(0.5)
+        after = self.holds(target.pid)
+        self.assertEqual(after[:2], before[:2])
+        self.assertLess(after[2] - before[2], 1024, 'pages')
+        self.assertIsNone(target.poll())
+
+    def test_target_dies(self):
+        target = self.steady()
+        recorder = self.recorder(target.pid)
+        time.sleep(2)
+        target.kill()
+        self.assertEqual(recorder.wait(timeout=60), 0)
+        self.check_times()
+        self.assertEqual(run('report', '-i', self.data).returncode, 0)
 
 
 class Injected(Mocks):

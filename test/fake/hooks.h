@@ -46,5 +46,7 @@ struct fake_cuda_work {
 extern void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
 /* A module has been loaded, or is about to be unloaded. */
 extern void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
+/* It is about to be destroyed. */
+extern void (*fake_cuda_context_hook)(void *context);
 extern void (*fake_cuda_node_hook)(const struct fake_cuda_node *node);
 extern void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);

@@ -68,6 +68,7 @@ static uint64_t now_ns(void)
 
 void (*fake_cuda_call_hook)(const struct fake_cuda_call *call);
 void (*fake_cuda_work_hook)(const struct fake_cuda_work *work);
+void (*fake_cuda_context_hook)(void *context);
 void (*fake_cuda_node_hook)(const struct fake_cuda_node *node);
 void (*fake_cuda_module_hook)(const struct fake_cuda_module *module, int is_loaded);
 
@@ -199,6 +200,16 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuCtxDestroy_v2(CUcontext context)
+{
+	if (fake_cuda_context_hook)
+		fake_cuda_context_hook(context);
+	if (current == context)
+		current = NULL;
+	free(context);
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	*context = &primary[device];
@@ -223,6 +234,12 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 	(void)flags;
 	*stream = calloc(1, sizeof(**stream));
 	(*stream)->number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	free(stream);
 	return CUDA_SUCCESS;
 }
 

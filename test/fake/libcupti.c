@@ -7,6 +7,8 @@
  *	FAKE_CUPTI_REFUSE   activities need a privilege
  *	FAKE_CUPTI_DROP=N   each N-th record finds no room
  *	FAKE_CUPTI_PCS=FUNCTION:OFFSET:REASON:COUNT,...  what each run of a kernel gives in samples
+ *	FAKE_CUPTI_VERSION=N  be that old: 13 is CUDA 11.0's, 18 12.0's, with their smaller records
+ *	FAKE_CUPTI_NO_MEMORY  neither times nor samples can be had, for want of memory
  *	FAKE_CUPTI_FULL=N   the N-th time that samples are asked for the GPU's buffer is full
  */
 #include "hooks.h"
@@ -23,6 +25,10 @@
 #define KERNEL_BYTES 216
 #define MEMCPY_BYTES 96
 #define MEMSET_BYTES 88
+
+/* CUpti_ActivityKernel5, CUpti_ActivityMemcpy3, CUpti_ActivityMemset2. */
+#define KERNEL_OLD_BYTES   160
+#define TRANSFER_OLD_BYTES 72
 
 #define IDS     1024
 #define RECORDS 65536
@@ -44,6 +50,18 @@ static void (*want_buffer)(uint8_t **, size_t *, size_t *);
 static void (*buffer_done)(void *, uint32_t, uint8_t *, size_t, size_t);
 static struct record *records;
 static size_t record_count, dropped;
+
+static uint32_t version(void)
+{
+	const char *text = getenv("FAKE_CUPTI_VERSION");
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 130001;
+}
+
+static bool is_old(void)
+{
+	return version() < 22;
+}
 
 static void put(unsigned char *at, const void *value, size_t size)
 {
@@ -80,7 +98,7 @@ static void fill_kernel(struct record *r, const struct fake_cuda_work *w)
 {
 	uint32_t kind = 10;
 
-	r->size = KERNEL_BYTES;
+	r->size = is_old() ? KERNEL_OLD_BYTES : KERNEL_BYTES;
 	PUT(r, 0, kind);
 	PUT(r, 16, w->start_ns);
 	PUT(r, 24, w->end_ns);
@@ -96,7 +114,9 @@ static void fill_copy(struct record *r, const struct fake_cuda_work *w)
 	uint32_t kind = w->kind == FAKE_WORK_COPY ? 1 : 2;
 	uint8_t detail = (uint8_t)w->detail;
 
-	r->size = w->kind == FAKE_WORK_COPY ? MEMCPY_BYTES : MEMSET_BYTES;
+	r->size = is_old()                    ? TRANSFER_OLD_BYTES
+		  : w->kind == FAKE_WORK_COPY ? MEMCPY_BYTES
+					      : MEMSET_BYTES;
 	PUT(r, 0, kind);
 	PUT(r, 4, detail);
 	PUT(r, 8, w->bytes);
@@ -128,6 +148,7 @@ static struct pc {
 } pcs[PCS_MAX];
 static size_t pc_count;
 static bool is_sampling;
+static const void *sampled;        /* context */
 static uint32_t mode, period = 20; /* as configured */
 
 static uint64_t crc_of(const void *image, size_t size)
@@ -175,6 +196,20 @@ static void sample(const struct fake_cuda_work *w)
 		pcs[i].waiting += pcs[i].each;
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+/* Whoever samples it must not do so any more when it is gone. */
+static void on_context_end(void *context)
+{
+	struct {
+		void *context, *handle;
+		const void *descriptor;
+	} data = { context, NULL, NULL };
+
+	if (subscribed && is_resource_enabled[2])
+		subscribed(subscriber_data, 3, 2, &data);
+	if (is_sampling && sampled == context)
+		abort();
 }
 
 static void on_module(const struct fake_cuda_module *m, int is_loaded)
@@ -240,9 +275,9 @@ static void on_work(const struct fake_cuda_work *w)
 	pthread_mutex_unlock(&lock);
 }
 
-EXPORT int cuptiGetVersion(uint32_t *version)
+EXPORT int cuptiGetVersion(uint32_t *ret)
 {
-	*version = 130001;
+	*ret = version();
 	return 0;
 }
 
@@ -258,6 +293,7 @@ EXPORT int cuptiSubscribe(void **subscriber, callback *function, void *data)
 	fake_cuda_work_hook = on_work;
 	fake_cuda_module_hook = on_module;
 	fake_cuda_node_hook = on_node;
+	fake_cuda_context_hook = on_context_end;
 	return 0;
 }
 
@@ -299,6 +335,8 @@ EXPORT int cuptiActivityEnable(int kind)
 {
 	if (getenv("FAKE_CUPTI_REFUSE"))
 		return 35;
+	if (getenv("FAKE_CUPTI_NO_MEMORY"))
+		return 8;
 	is_active[kind] = true;
 	return 0;
 }
@@ -348,7 +386,9 @@ EXPORT int cuptiActivityFlushAll(uint32_t forced)
 
 static size_t size_of(const uint8_t *record)
 {
-	return record[0] == 10 ? KERNEL_BYTES : record[0] == 1 ? MEMCPY_BYTES : MEMSET_BYTES;
+	if (record[0] == 10)
+		return is_old() ? KERNEL_OLD_BYTES : KERNEL_BYTES;
+	return is_old() ? TRANSFER_OLD_BYTES : record[0] == 1 ? MEMCPY_BYTES : MEMSET_BYTES;
 }
 
 EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record)
@@ -375,6 +415,7 @@ EXPORT int cuptiGetResultString(int result, const char **text)
 {
 	*text = result == 39   ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
 		: result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+		: result == 8  ? "CUPTI_ERROR_OUT_OF_MEMORY"
 			       : "CUPTI_ERROR";
 	return 0;
 }
@@ -411,8 +452,14 @@ struct setting {
 
 EXPORT int cuptiPCSamplingEnable(struct request *request)
 {
-	if (request->size != 24 || is_sampling)
+	if (request->size != 24)
 		return 1;
+	if (getenv("FAKE_CUPTI_NO_MEMORY"))
+		return 8;
+	/* One context at a time. */
+	if (is_sampling)
+		return 1;
+	sampled = request->context;
 	if (!pc_count)
 		read_pcs();
 	is_sampling = true;
@@ -421,7 +468,8 @@ EXPORT int cuptiPCSamplingEnable(struct request *request)
 
 EXPORT int cuptiPCSamplingDisable(struct request *request)
 {
-	(void)request;
+	if (!is_sampling || request->context != sampled)
+		return 1;
 	is_sampling = false;
 	return 0;
 }
@@ -500,8 +548,11 @@ EXPORT int cuptiPCSamplingGetData(struct request *request)
 	static unsigned long calls;
 	const char *full = getenv("FAKE_CUPTI_FULL");
 
-	if (!is_sampling || request->size != 32 || data->size != sizeof(*data) ||
-	    data->records[0].size != sizeof(data->records[0]))
+	/* Those of before CUDA 12.4 end before the correlation, which is padded. */
+	size_t stride = sizeof(struct pc_record) - (is_old() ? 8 : 0);
+
+	if (!is_sampling || request->size != 32 || request->context != sampled ||
+	    data->size != sizeof(*data) || data->records[0].size != stride)
 		return 1;
 	data->count = 0;
 	if (full && ++calls == strtoul(full, NULL, 10)) {
@@ -510,14 +561,15 @@ EXPORT int cuptiPCSamplingGetData(struct request *request)
 	}
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < pc_count && data->count < data->capacity; i++) {
-		struct pc_record *r = &data->records[data->count];
+		struct pc_record *r = (void *)((char *)data->records + data->count * stride);
 		if (!pcs[i].waiting)
 			continue;
 		r->crc = pcs[i].crc;
 		r->offset = pcs[i].offset;
 		r->function = pcs[i].function;
 		r->stall_count = 1;
-		r->correlation = mode == 2 ? pcs[i].correlation : 0;
+		if (!is_old())
+			r->correlation = mode == 2 ? pcs[i].correlation : 0;
 		r->stalls[0][0] = pcs[i].reason;
 		r->stalls[0][1] = pcs[i].waiting;
 		data->count++;

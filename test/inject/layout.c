@@ -54,6 +54,7 @@ SAME(cupti_call, context, CUpti_CallbackData, context);
 SAME(cupti_call, correlation, CUpti_CallbackData, correlationId);
 
 SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_resource, context, CUpti_ResourceData, context);
 SAME(cupti_graph, node, CUpti_GraphData, node);
 SAME(cupti_graph, original_node, CUpti_GraphData, originalNode);
 SAME(cupti_graph, type, CUpti_GraphData, nodeType);
@@ -105,6 +106,7 @@ _Static_assert(CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY, "error");
 _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED, "id");
 _Static_assert(CUPTI_MODULE_UNLOADED == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, "id");
 
+_Static_assert(CUPTI_CONTEXT_ENDS == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, "id");
 _Static_assert(CUPTI_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "id");
 _Static_assert(CUPTI_NODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "id");
 _Static_assert(CUPTI_NODE_KERNEL == CU_GRAPH_NODE_TYPE_KERNEL, "node");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_calls driver|runtime|fast|quarters|graph COUNT CUBIN [wait]
+ * cuda_calls driver|runtime|fast|quarters|graph|many|steady|rate COUNT CUBIN [wait]
  *
  * A program that uses CUDA: COUNT launches each from two functions, with copies and waits between
  * them, by the driver's interface, with modules, libraries and kernels; or COUNT of a kernel by the
  * runtime's; "fast" makes nothing but launches, as many as it can; "quarters" too, of one kernel, of
  * each four one from launch_red() and three from another function; "graph" records a kernel and a copy from one function, and adds one by
- * name from another, and launches that COUNT times from a third. With "wait" it says "ready" when its functions are known, and waits for a line on its
+ * name from another, and launches that COUNT times from a third; "many" makes and ends COUNT contexts, each with a stream
+ * and a module of ten kernels that are called like no other, each launched three times, from eight
+ * threads; "steady" launches one kernel each millisecond, COUNT times, "rate" 50,000 a second. With "wait" it says "ready" when its functions are known, and waits for a line on its
  * input before it launches. CUDA_RED and CUDA_BLUE are other names for the two kernels. Lines for
  * programs to read:
  *
@@ -15,6 +17,7 @@
  */
 #include "../fake/cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,21 +107,21 @@ static const char *name_of(const char *variable, const char *usual)
 	return name ? name : usual;
 }
 
-static void look_up(const void *image)
+static void look_up(const void *bytes)
 {
 	CUfunction none;
 	CUmodule module, gone;
 	CUlibrary library;
 	CUkernel kernel;
 
-	check(cuModuleLoadData(&gone, image), "module");
+	check(cuModuleLoadData(&gone, bytes), "module");
 	check(cuModuleGetFunction(&red, gone, "gone"), "gone");
 	check(cuModuleUnload(gone), "unload");
-	check(cuModuleLoadData(&module, image), "module");
+	check(cuModuleLoadData(&module, bytes), "module");
 	check(cuModuleGetFunction(&red, module, name_of("CUDA_RED", "red_kernel")), "red");
 	if (cuModuleGetFunction(&none, module, "no_such_kernel") != CUDA_ERROR_NOT_FOUND)
 		exit(1);
-	check(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0), "library");
+	check(cuLibraryLoadData(&library, bytes, NULL, NULL, 0, NULL, NULL, 0), "library");
 	check(cuLibraryGetKernel(&kernel, library, name_of("CUDA_BLUE", "_Z11blue_kernelPf")),
 	      "blue");
 	check(cuKernelGetFunction(&blue, kernel), "blue");
@@ -255,12 +258,88 @@ static void run_runtime(int count)
 	printf("launch_stub %d\n", count);
 }
 
+#define THREADS  8
+#define KERNELS  10
+#define LAUNCHES 3
+
+static const void *image;
+
+static void use_module(int number)
+{
+	CUcontext context;
+	CUmodule module;
+	CUstream own;
+
+	check(cuCtxCreate_v2(&context, 0, number % 2), "context");
+	check(cuStreamCreate(&own, 0), "stream");
+	check(cuModuleLoadData(&module, image), "module");
+	for (int k = 0; k < KERNELS; k++) {
+		CUfunction function;
+		char name[64];
+
+		snprintf(name, sizeof(name), "kernel_%d_%d", number, k);
+		check(cuModuleGetFunction(&function, module, name), name);
+		for (int i = 0; i < LAUNCHES; i++)
+			check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, own, NULL, NULL),
+			      name);
+	}
+	check(cuStreamSynchronize(own), "wait");
+	check(cuModuleUnload(module), "unload");
+	check(cuStreamDestroy_v2(own), "end of stream");
+	check(cuCtxDestroy_v2(context), "end of context");
+}
+
+static int modules_left;
+
+static void *use_modules(void *data)
+{
+	int number;
+
+	while ((number = __atomic_sub_fetch(&modules_left, 1, __ATOMIC_RELAXED)) >= 0)
+		use_module(number);
+	return data;
+}
+
+static void run_many(int count)
+{
+	pthread_t threads[THREADS];
+
+	modules_left = count;
+	for (int i = 0; i < THREADS; i++)
+		check(pthread_create(&threads[i], NULL, use_modules, NULL), "thread");
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void run_steady(int count)
+{
+	for (int i = 0; i < count; i++) {
+		launch_red();
+		usleep(1000);
+	}
+}
+
+#define RATE 50000.
+
+static void run_rate(int count)
+{
+	double begin = seconds(CLOCK_MONOTONIC);
+
+	for (int i = 0; i < count; i++) {
+		while ((seconds(CLOCK_MONOTONIC) - begin) * RATE < i)
+			;
+		launch_red();
+	}
+	printf("seconds %.3f\n", seconds(CLOCK_MONOTONIC) - begin);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int count);
 } ways[] = {
 	{ "driver", run_driver }, { "runtime", run_runtime },   { "fast", run_fast },
-	{ "graph", run_graph },   { "quarters", run_quarters },
+	{ "graph", run_graph },   { "quarters", run_quarters }, { "many", run_many },
+	{ "steady", run_steady }, { "rate", run_rate },
 };
 
 int main(int argc, char **argv)
@@ -273,7 +352,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], ways[i].name) == 0)
 			run = ways[i].run;
 	if (count < 1 || argc < 4 || !run) {
-		fputs("usage: cuda_calls driver|runtime|fast|quarters|graph COUNT CUBIN [wait]\n",
+		fputs("usage: cuda_calls driver|runtime|fast|quarters|graph|many|steady|rate COUNT "
+		      "CUBIN [wait]\n",
 		      stderr);
 		return 2;
 	}
@@ -281,7 +361,7 @@ int main(int argc, char **argv)
 	if (run == run_runtime)
 		register_stub();
 	else
-		look_up(read_file(argv[3]));
+		look_up(image = read_file(argv[3]));
 	if (argc > 4) {
 		puts("ready");
 		fflush(stdout);
