@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's own driver, Level Zero and OpenCL, in the mode in which it needs no GPU and writes what it would do into a
 file: launches, kernels and their addresses are real, but nothing is computed."""
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 from collections import Counter
@@ -30,6 +32,8 @@ CALLERS = {'multiply_basic': 'mm_basic', 'multiply_local': 'mm_local',
 
 
 class Driver(unittest.TestCase):
+    maxDiff = None
+
     @classmethod
     def setUpClass(cls):
         # The driver writes into the current folder.
@@ -330,6 +334,157 @@ class Inserted(Located):
             output, capture = self.inserted(*self.command(api, 4, 'list'))
             self.check(output, capture)
             self.check_modules(capture)
+
+
+class Stalls(Located):
+    """The whole way: kernels at the driver's own addresses, and a stream of stalls there, as the hardware would write it,
+    by a stand-in for the kernel's driver."""
+
+    FAKE = os.path.join(BUILD, 'fake')
+    # 72.0, 21.6 and 6.4 % of the samples in the kernels; 78.4 % wait for the scoreboard.
+    SHARES = {'mm_basic': 72.0, 'mm_local': 21.6, 'mm_tiled': 6.4}
+    SBID = 78.4
+    COUNTS = {'mm_basic': (('sbid', 40000), ('sbid', 18000), ('active', 9000), ('send', 5000)),
+              'mm_local': (('sbid', 16000), ('sync', 4000), ('active', 1600)),
+              'mm_tiled': (('sbid', 4400), ('pipestall', 1200), ('inst_fetch', 800))}
+
+    def setUp(self):
+        if not shutil.which('iga64') or not shutil.which('eu-readelf'):
+            self.skipTest('no iga64 or eu-readelf (packages libigc-tools, elfutils)')
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.mkfifo(os.path.join(self.folder, 'stream'))
+        self.stream = os.open(os.path.join(self.folder, 'stream'), os.O_RDWR)
+        self.addCleanup(os.close, self.stream)
+        self.dump = os.path.join(self.folder, 'dump.elf')
+
+    def instructions(self):
+        """By other tools, of the file that the driver gave the program itself: {kernel: [(offset, text)]}"""
+        with open(self.dump, 'rb') as file:
+            image = file.read()
+        found = {}
+        for name, offset, size in re.findall(
+                r' \.text\.(mm_\w+) +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+) ',
+                subprocess.run(['readelf', '-SW', self.dump], capture_output=True, text=True,
+                               check=True).stdout):
+            path = os.path.join(self.folder, name)
+            with open(path, 'wb') as file:
+                file.write(image[int(offset, 16):int(offset, 16) + int(size, 16)])
+            text = subprocess.run(['iga64', '-d', '-p=xehpc', '-Xprint-pc', '-n', path],
+                                  capture_output=True, text=True, check=False).stdout
+            found[name] = [(int(pc, 16), ' '.join(rest.split('//')[0].split())) for pc, rest in
+                           re.findall(r'^/\* \[([0-9A-F]+)\] +\*/ (.*)$', text, re.MULTILINE)]
+        return found
+
+    def lines(self):
+        """{address: line} where a line begins."""
+        text = subprocess.run(['eu-readelf', '--debug-dump=decodedline', self.dump],
+                              capture_output=True, text=True, check=True).stdout
+        return {int(address, 16): int(line) for line, address in re.findall(
+            r'^ +(\d+):\d+ .* (0x[0-9a-f]+) <', text, re.MULTILINE)}
+
+    def line_at(self, lines, address):
+        return lines[max(a for a in lines if a <= address)]
+
+    def chosen(self, instructions):
+        """Stalls of a kernel: {(offset, reason): count}, those of the scoreboard where an instruction waits for it."""
+        stalls = {}
+        for kernel, counts in self.COUNTS.items():
+            waiting = [pc for pc, text in instructions[kernel]
+                       if re.search(r'\$\d+\.dst', text) and 'sync' not in text]
+            others = [pc for pc, text in instructions[kernel]
+                      if re.match(r'(\(W\) )?(add|mad|mul|shl) ', text) and '$' not in text]
+            for reason, count in counts:
+                pc = waiting.pop() if reason == 'sbid' else others.pop()
+                stalls[kernel, pc, reason] = count
+        return stalls
+
+    def record_stalls(self, api):
+        """The program's stalls, and what it says."""
+        with subprocess.Popen(
+                [PROGRAM, 'record', '-q', '-o', self.data, '--accel', 'xe,levelzero,opencl', '--',
+                 WORKLOAD, api, self.zebin, '3', 'list', 'wait'], cwd=self.place, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True,
+                env={**self.environment, 'XE_DRIVER': self.folder, 'XE_VERSION': '12.60',
+                     'LD_PRELOAD': os.path.join(self.FAKE, 'libfake_xe_driver.so'),
+                     'INTEL_MM_DUMP': self.dump}) as target:
+            self.assertEqual(target.stdout.readline(), 'ready\n')
+            target.stdin.write('go\n')
+            target.stdin.flush()
+            output = ''.join(target.stdout.readline() for _ in CALLERS)
+            addresses = self.truth(output)[1]
+            stalls = self.chosen(self.instructions())
+            stream = subprocess.run(
+                [os.path.join(self.FAKE, 'xe_replay'), 'pvc', '0', '4096'], check=True,
+                capture_output=True, timeout=60,
+                input=''.join(f'{addresses[kernel] + pc:x} {reason} {count}\n' for
+                              (kernel, pc, reason), count in stalls.items()).encode()).stdout
+            for at in range(0, len(stream), 4096):
+                os.write(self.stream, stream[at:at + 4096])
+            while any(fcntl.ioctl(self.stream, termios.FIONREAD, bytes(4))):
+                time.sleep(0.01)
+            target.stdin.close()
+            self.assertEqual(target.wait(timeout=300), 0)
+        return output, stalls, addresses
+
+    def check_picture(self, output, stalls, addresses):
+        """To the tenth of a percent, and each stack to the sample."""
+        capture = Capture(self.data)
+        self.check(output, capture)
+        instructions = {k: dict(v) for k, v in self.instructions().items()}
+        lines = self.lines()
+        folded = run('flamegraph', '-i', self.data, '--format', 'folded', '--metric',
+                     'device-samples').stdout
+        expected = {}
+        for (kernel, pc, reason), count in stalls.items():
+            function = next(f for f, k in CALLERS.items() if k == kernel)
+            line = self.line_at(lines, addresses[kernel] + pc)
+            # What stands between frames does not stand in them.
+            text = instructions[kernel][pc].replace(';', ':')
+            expected[function, kernel, f'mm.cl:{line}', pc, text, reason] = count
+        found = {}
+        for stack, count in re.findall(r'^(.*) (\d+)$', folded, re.MULTILINE):
+            frames = stack.split(';')
+            if '-' not in frames:
+                continue
+            cut = frames.index('-')
+            self.assertEqual(frames[0], 'intel_mm')
+            self.assertIn('main', frames[:cut])
+            pc, text = frames[-2].removesuffix('_[g]').split(': ', 1)
+            key = (frames[cut - 2], frames[cut + 1].removesuffix('_[G]'),
+                   frames[-3].removesuffix('_[G]'), int(pc, 16), text,
+                   frames[-1].removesuffix('_[g]'))
+            found[key] = found.get(key, 0) + int(count)
+        self.assertEqual(found, expected)
+        svg = run('flamegraph', '-i', self.data, '--metric', 'device-samples').stdout
+        for kernel, share in self.SHARES.items():
+            count = sum(c for (k, _, _), c in stalls.items() if k == kernel)
+            self.assertIn(f'<title>{kernel} ({count:,} samples, {share} %)', svg)
+        sbid = sum(c for key, c in found.items() if key[-1] == 'sbid')
+        self.assertEqual(round(100 * sbid / sum(found.values()), 1), self.SBID)
+
+    def check_blame(self, stalls):
+        """Which instruction sets what an instruction waits for: the last one before with the token that is neither
+        .dst nor .src."""
+        instructions = self.instructions()
+        for kernel, pc, reason in stalls:
+            if reason != 'sbid':
+                continue
+            text = run('annotate', '-i', self.data, kernel).stdout
+            of = dict(instructions[kernel])[pc]
+            token = re.search(r'\$(\d+)\.dst', of)[1]
+            producer = max(at for at, other in instructions[kernel]
+                           if at < pc and re.search(rf'\${token}(?![\d.])', other))
+            self.assertRegex(text, rf'(?m)^.* {pc:x}:  .*\[sbid 100%; waits for {producer:x} .*\]$',
+                             kernel)
+
+    def test_level_zero(self):
+        told = self.record_stalls('ze')
+        self.check_picture(*told)
+        self.check_blame(told[1])
+
+    def test_opencl(self):
+        self.check_picture(*self.record_stalls('cl'))
 
 
 if __name__ == '__main__':

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * intel_mm ze|cl FILE ROUNDS [HOW [wait]]: the three multiplications of mm.cl by Intel's driver, which needs no GPU for
- * it in its mode for simulators, where nothing is computed. FILE is a zebin for Level Zero and the text for OpenCL. HOW:
+ * it in its mode for simulators, where nothing is computed. FILE is a zebin, or for OpenCL the text. HOW:
  *
  *	list	  a command list for each round, executed once (the default)
  *	immediate each into an immediate command list
  *	replay	  one command list, executed in each round
  *	late	  as list, but what is needed is made only when it begins
  *
- * With "wait" it says "ready" when everything is made and waits for a line before it begins. Its last lines are for
- * programs to read: what was launched by which function, and where the driver says that the code is.
+ * With "wait" it says "ready" when everything is made and waits for a line before it begins, and for another or the end
+ * of its input before it ends. Its last lines are for programs to read: what was launched by which function, and where
+ * the driver says that the code is.
  *
  *	launched multiply_basic mm_basic 30 address 0x8000fffe0000
+ *
+ * What the driver has made of the module, as its debugger would read it, goes into the file $INTEL_MM_DUMP.
  */
 #include "intel_mm.h"
 
@@ -45,8 +48,13 @@ int main(int argc, char **argv)
 		b->multiply_tiled();
 		b->finish();
 	}
+	if (getenv("INTEL_MM_DUMP"))
+		b->dump(getenv("INTEL_MM_DUMP"));
 	for (int i = 0; i < VERSIONS; i++)
 		printf("launched %s %s %d address %#llx\n", functions[i], kernel_names[i], rounds,
 		       (unsigned long long)b->address(i));
+	fflush(stdout);
+	if (argc > 5)
+		(void)!fgets(line, sizeof(line), stdin);
 	return 0;
 }

@@ -32,6 +32,7 @@ struct backend {
 	void (*multiply_tiled)(void);
 	/* All that was asked for is done. */
 	void (*finish)(void);
+	void (*dump)(const char *path);
 };
 
 extern const struct backend ze_backend, cl_backend;
@@ -42,6 +43,16 @@ static inline void check(long code, const char *what)
 		return;
 	fprintf(stderr, "%s: error %#lx\n", what, code);
 	exit(1);
+}
+
+static inline void write_whole(const char *path, const void *bytes, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
+		perror(path);
+		exit(1);
+	}
 }
 
 static inline void *read_whole(const char *path, size_t *ret_size)

@@ -6,8 +6,11 @@
 #include <CL/cl.h>
 
 #define KERNEL_ADDRESS 0x10010 /* CL_KERNEL_BINARY_GPU_ADDRESS_INTEL */
+#define DEBUG_INFO     0x4100  /* CL_PROGRAM_DEBUG_INFO_INTEL */
+#define DEBUG_SIZES    0x4101
 
 static cl_command_queue queue;
+static cl_program program;
 static cl_kernel kernels[VERSIONS];
 
 static void make_kernels(cl_context context, cl_device_id device, const char *file)
@@ -16,10 +19,13 @@ static void make_kernels(cl_context context, cl_device_id device, const char *fi
 	size_t size;
 	char *text = read_whole(file, &size);
 	cl_int code;
-	cl_program program =
-		clCreateProgramWithSource(context, 1, (const char **)&text, &size, &code);
 
-	check(code, "clCreateProgramWithSource");
+	if (memcmp(text, "\177ELF", 4) == 0)
+		program = clCreateProgramWithBinary(context, 1, &device, &size,
+						    (const unsigned char **)&text, NULL, &code);
+	else
+		program = clCreateProgramWithSource(context, 1, (const char **)&text, &size, &code);
+	check(code, "clCreateProgram");
 	check(clBuildProgram(program, 1, &device, build, NULL, NULL), "clBuildProgram");
 	free(text);
 	for (int i = 0; i < VERSIONS; i++) {
@@ -101,5 +107,23 @@ static void finish(void)
 	check(clFinish(queue), "clFinish");
 }
 
-const struct backend cl_backend = { begin_cl,       open_cl,        address_cl, multiply_basic,
-				    multiply_local, multiply_tiled, finish };
+static void dump_cl(const char *path)
+{
+	unsigned char *bytes;
+	size_t size = 0;
+
+	check(clGetProgramInfo(program, DEBUG_SIZES, sizeof(size), &size, NULL),
+	      "clGetProgramInfo");
+	bytes = malloc(size);
+	if (!bytes)
+		exit(1);
+	check(clGetProgramInfo(program, DEBUG_INFO, sizeof(bytes), &bytes, NULL),
+	      "clGetProgramInfo");
+	write_whole(path, bytes, size);
+	free(bytes);
+}
+
+const struct backend cl_backend = {
+	begin_cl,       open_cl,        address_cl, multiply_basic,
+	multiply_local, multiply_tiled, finish,     dump_cl,
+};

@@ -3,12 +3,14 @@
 #include "intel_mm.h"
 
 #include <level_zero/ze_api.h>
+#include <level_zero/zet_api.h>
 
 static ze_driver_handle_t driver;
 static ze_device_handle_t device;
 static ze_context_handle_t context;
 static ze_command_queue_handle_t queue;
 static ze_command_list_handle_t list;
+static ze_module_handle_t module;
 static ze_kernel_handle_t kernels[VERSIONS];
 static enum {
 	IN_LIST,
@@ -38,7 +40,6 @@ static void set_arguments(ze_kernel_handle_t kernel)
 static void make_kernels(const char *file)
 {
 	ze_module_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC };
-	ze_module_handle_t module;
 
 	desc.format = ZE_MODULE_FORMAT_NATIVE;
 	desc.pInputModule = read_whole(file, &desc.inputSize);
@@ -147,5 +148,23 @@ static void finish(void)
 		check(zeCommandListReset(list), "zeCommandListReset");
 }
 
-const struct backend ze_backend = { begin_ze,       open_ze,        address_ze, multiply_basic,
-				    multiply_local, multiply_tiled, finish };
+static void dump_ze(const char *path)
+{
+	size_t size = 0;
+	uint8_t *bytes;
+
+	check(zetModuleGetDebugInfo(module, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF, &size, NULL),
+	      "zetModuleGetDebugInfo");
+	bytes = malloc(size);
+	if (!bytes)
+		exit(1);
+	check(zetModuleGetDebugInfo(module, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF, &size, bytes),
+	      "zetModuleGetDebugInfo");
+	write_whole(path, bytes, size);
+	free(bytes);
+}
+
+const struct backend ze_backend = {
+	begin_ze,       open_ze,        address_ze, multiply_basic,
+	multiply_local, multiply_tiled, finish,     dump_ze,
+};
