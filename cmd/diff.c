@@ -146,16 +146,31 @@ static int side_open(struct diff_side *s, struct err *err)
 		return rc;
 	for (size_t i = 0; i < s->work.step_count; i++)
 		s->has_runs |= s->work.steps[i].run != 0;
-	if (!s->work.item_count)
+	return 0;
+}
+
+static bool is_of_host(const struct analysis *a)
+{
+	return !strcmp(analysis_default_metric(a), "cpu-samples");
+}
+
+/* What is compared: of the device, or where neither side has one that worked, of the CPUs. */
+static int side_add_up(struct diff_side *s, bool is_host, struct err *err)
+{
+	const char *metric = is_host ? "cpu-time" : analysis_default_metric(s->a);
+	if (!is_host && !s->work.item_count)
 		return err_set(err, -EINVAL, "'%s' has no device time to compare", s->in->path);
-	const char *metric = analysis_default_metric(s->a);
 	struct analysis_profile_options opt = {
 		.metrics = &metric,
 		.metric_count = 1,
-		.filter = *filter,
+		.filter = s->filter,
 		.full = true,
 	};
-	return analysis_profile(s->a, &opt, &s->p, err);
+	int rc = analysis_profile(s->a, &opt, &s->p, err);
+	return rc == -EINVAL && is_host
+		       ? err_set(err, rc, "'%s' has neither device time nor CPU time to compare",
+				 s->in->path)
+		       : rc;
 }
 
 static int side_close(struct diff_side *s, int status)
@@ -180,6 +195,9 @@ static int diff_open(struct diff_options *opt, struct err *err)
 			sides[side].filter.step = sides[side].steady_steps;
 	rc = rc ? rc : side_open(&sides[0], err);
 	rc = rc ? rc : side_open(&sides[1], err);
+	d->is_host = !rc && is_of_host(sides[0].a) && is_of_host(sides[1].a);
+	rc = rc ? rc : side_add_up(&sides[0], d->is_host, err);
+	rc = rc ? rc : side_add_up(&sides[1], d->is_host, err);
 	if (rc < 0)
 		return rc;
 	const struct analysis_summary *b = &d->sides[0].s, *n = &d->sides[1].s;
@@ -199,8 +217,10 @@ static int diff_open(struct diff_options *opt, struct err *err)
 
 static const struct {
 	int (*make)(struct sheet *t, const struct diff *d, struct err *err);
+	bool needs_device;
 } tables[] = {
-	{ diff_parts }, { diff_families }, { diff_code }, { diff_rows }, { diff_levels },
+	{ diff_parts, true }, { diff_families, true }, { diff_code, false },
+	{ diff_rows, true },  { diff_levels, true },
 };
 
 static int print_table(int (*make)(struct sheet *, const struct diff *, struct err *),
@@ -244,8 +264,10 @@ static int write_text(const struct diff *d, struct err *err)
 		printf("Not the same conditions: %zu of these differ.\n", differing);
 	putchar('\n');
 	rc = rc ? rc : print_verdict(d, err);
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0 && !diff_is_none(d); i++)
-		rc = print_table(tables[i].make, d, err);
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0 && !diff_is_none(d); i++) {
+		if (!d->is_host || !tables[i].needs_device)
+			rc = print_table(tables[i].make, d, err);
+	}
 	return rc;
 }
 
@@ -275,6 +297,8 @@ static int write_json(const struct diff *d, struct err *err)
 	json_text(j, "accel-prof diff 1");
 	json_key(j, "per_step");
 	json_bool(j, d->is_per_step);
+	json_key(j, "cpu_time"); /* all times are, as there is no device work */
+	json_bool(j, d->is_host);
 	json_key(j, "same");
 	json_bool(j, diff_is_none(d));
 	json_key(j, "step_ns");

@@ -18,8 +18,8 @@ struct diff_side {
 	bool has_runs;     /* it is several recordings of the same, merged */
 	char steady_steps[48];
 	struct analysis_filter filter; /* of this side */
-	struct profile *p;             /* wall, or device-time where there is no timeline */
-	uint64_t divisor;              /* steps and devices that times are divided by */
+	struct profile *p; /* wall, or device-time where there is no timeline; cpu-time */
+	uint64_t divisor;  /* steps and devices that times are divided by */
 };
 
 struct diff {
@@ -27,6 +27,7 @@ struct diff {
 	struct match match;
 	struct analysis_filter filter;
 	bool is_per_step;
+	bool is_host; /* neither has device work: the CPU time of code is compared */
 	double noise; /* changes of a smaller share are none */
 	size_t limit;
 };

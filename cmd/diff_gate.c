@@ -51,10 +51,12 @@ static int parse_limit(const char *text, struct diff_gate *ret)
 	bool is_negative = *p == '-';
 	if (*p == '+' || *p == '-')
 		p++;
-	if (!strspn(p, "0123456789."))
-		return -EINVAL;
+	/* Only such: strtod() alone takes 0x5 and nan, too. */
 	char *end;
+	size_t size = strspn(p, "0123456789.");
 	double number = strtod(p, &end);
+	if (!size || end != p + size)
+		return -EINVAL;
 	ret->percent = is_negative ? -number : number;
 	end = (char *)skip_blanks(end);
 	return *end == '%' && !*skip_blanks(end + 1) && isfinite(number) ? 0 : -EINVAL;
@@ -89,6 +91,11 @@ int diff_gate_parse(const char *text, struct diff_gate *ret, struct err *err)
 			       "cannot understand '%s': it is like 'step > +5%%' or "
 			       "'kernel gemm* > +5%%'",
 			       text);
+	if (memchr(p, '%', len)) /* in no name, but before "and" */
+		return err_set(
+			err, -EINVAL,
+			"cannot understand '%s': one condition each, with an option of its own",
+			text);
 	memcpy(g.pattern, p, len);
 	*ret = g;
 	return 0;

@@ -86,16 +86,48 @@ static const char *device_name(const struct diff_side *s)
 	return *name ? name : s->s.device_count ? s->s.devices[0].runtime : "";
 }
 
-/* What describes the run, and not how an import went or what could not be had. */
+/* What describes the run, and not what came of it, how an import went or what could not be had. */
 static bool is_compared(const char *key)
 {
-	static const char *const others[] = { "import.", "merge.",  "missing.",
-					      "opencl.", "unwind.", "trace.distributedInfo." };
+	static const char *const others[] = {
+		"blocked.",
+		"cuda.",
+		"import.",
+		"levelzero.",
+		"merge.",
+		"missing.",
+		"opencl.",
+		"python.",
+		"unwind.",
+		"xe.",
+		"trace.distributedInfo.",
+	};
+	if (!strcmp(key, "cuda.sampling"))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (!strncmp(key, others[i], strlen(others[i])))
 			return false;
 	}
 	return true;
+}
+
+/* Of the headers, what is not alike. */
+static void add_origins(struct sheet *t, const struct analysis_summary *b,
+			const struct analysis_summary *n)
+{
+	const struct {
+		const char *what, *base, *now;
+	} origins[] = {
+		{ "source", b->source, n->source },    { "host", b->host, n->host },
+		{ "kernel", b->kernel, n->kernel },    { "architecture", b->arch, n->arch },
+		{ "recorded with", b->tool, n->tool }, { "samples of", b->event, n->event },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(origins); i++) {
+		if (strcmp(origins[i].base, origins[i].now) != 0)
+			add_fact(t, origins[i].what, origins[i].base, origins[i].now);
+	}
+	if (b->frequency != n->frequency)
+		add_number_fact(t, "samples per second", b->frequency, n->frequency);
 }
 
 /* Everything that the captures say of themselves and not alike. */
@@ -130,17 +162,17 @@ int diff_header(struct sheet *t, const struct diff *d, struct err *err)
 	bool is_clear = strcmp(base, now) != 0;
 	add_fact(t, "file", is_clear ? base : b->in->path, is_clear ? now : n->in->path);
 	sheet_text(t, FACT_DIFFERS, "");
-	add_fact(t, "device", device_name(b), device_name(n));
-	add_number_fact(t, "devices", b->s.device_count, n->s.device_count);
+	if (!d->is_host) {
+		add_fact(t, "device", device_name(b), device_name(n));
+		add_number_fact(t, "devices", b->s.device_count, n->s.device_count);
+	}
 	if (analysis_info(b->a, world) || analysis_info(n->a, world)) {
 		add_fact(t, "ranks", analysis_info(b->a, world), analysis_info(n->a, world));
 		add_fact(t, "rank", analysis_info(b->a, rank), analysis_info(n->a, rank));
 	}
-	add_number_fact(t, "steps", b->s.steps, n->s.steps);
-	if (strcmp(b->s.source, n->s.source) != 0)
-		add_fact(t, "source", b->s.source, n->s.source);
-	if (b->s.frequency != n->s.frequency)
-		add_number_fact(t, "samples per second", b->s.frequency, n->s.frequency);
+	if (!d->is_host)
+		add_number_fact(t, "steps", b->s.steps, n->s.steps);
+	add_origins(t, &b->s, &n->s);
 	add_infos(t, d);
 	return 0;
 }
@@ -519,9 +551,24 @@ int diff_levels(struct sheet *t, const struct diff *d, struct err *err)
 	return 0;
 }
 
+/* No memory is a difference. */
+static bool is_same_code(const struct diff *d)
+{
+	struct list l = { .entries = { 0 } };
+	bool is_same = list_profile(&l, d, diff_code_name) == 0;
+
+	vec_for_each(&l.entries, e)
+		is_same &= e->ns[0] == e->ns[1];
+	list_release(&l);
+	return is_same;
+}
+
 bool diff_is_none(const struct diff *d)
 {
 	uint64_t base[DIFF_PARTS], now[DIFF_PARTS];
+
+	if (d->is_host)
+		return is_same_code(d);
 
 	diff_side_parts(&d->sides[MATCH_BASE], base);
 	diff_side_parts(&d->sides[MATCH_NEW], now);

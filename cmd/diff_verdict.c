@@ -5,6 +5,7 @@
 #include "cmd/diff.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,27 @@ static void add_step_change(struct strbuf *out, const struct diff_change *c)
 			c->has_runs ? "" : "; several recordings of each, merged, tell more");
 }
 
+/* Samples are rare events: so many standard errors of their number are seldom luck. */
+#define SAMPLE_ERRORS 4.0
+
+/* Of CPU time nothing but the number of samples tells how sure it is. */
+static void add_host(struct strbuf *out, const struct diff *d)
+{
+	double counts[MATCH_SIDES];
+
+	add_change(out, "CPU time", diff_step_ns(&d->sides[0]), diff_step_ns(&d->sides[1]));
+	for (int side = 0; side < MATCH_SIDES; side++)
+		counts[side] = (double)diff_step_ns(&d->sides[side]) / 1e9 *
+			       (double)d->sides[side].s.frequency;
+	strbuf_putc(out, '\n');
+	if (counts[0] <= 0 || counts[1] <= 0)
+		return;
+	double error =
+		100 * SAMPLE_ERRORS * counts[1] / counts[0] * sqrt(1 / counts[0] + 1 / counts[1]);
+	strbuf_printf(out, "%.0f and %.0f samples: up to %.1f %% can be luck.\n", counts[0],
+		      counts[1], error);
+}
+
 int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err)
 {
 	const struct diff_side *b = &d->sides[0], *n = &d->sides[1];
@@ -204,6 +226,10 @@ int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err)
 	if (diff_is_none(d)) {
 		strbuf_puts(out, "No difference.\n");
 		return strbuf_finish(out);
+	}
+	if (d->is_host) {
+		add_host(out, d);
+		return strbuf_finish(out) < 0 ? err_set(err, -ENOMEM, "cannot compare") : 0;
 	}
 	add_change(out, d->is_per_step ? "step" : "time", diff_step_ns(b), diff_step_ns(n));
 	add_change(out, ", device work", diff_device_ns(b), diff_device_ns(n));

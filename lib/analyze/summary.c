@@ -457,6 +457,11 @@ static void sum_capture(struct summing *x)
 	const struct analysis *a = x->a;
 	struct analysis_summary *s = x->s;
 	s->source = analysis_text(a, a->header.source);
+	s->tool = analysis_text(a, a->header.tool);
+	s->host = analysis_text(a, a->header.host);
+	s->kernel = analysis_text(a, a->header.kernel);
+	s->arch = analysis_text(a, a->header.arch);
+	s->event = analysis_text(a, a->header.event);
 	s->frequency = a->header.frequency;
 	analysis_span(a, &s->begin_ns, &s->end_ns);
 	s->has_end = a->has_end;

@@ -94,7 +94,8 @@ struct analysis_summary {
 	struct info_summary *missing; /* INFO records "missing.*", key without that */
 	size_t missing_count;
 
-	const char *source; /* "record", "kineto"; "" */
+	const char *source;                              /* "record", "kineto"; "" */
+	const char *tool, *host, *kernel, *arch, *event; /* of the header; "" */
 	uint64_t frequency;
 	uint64_t begin_ns, end_ns;
 	bool has_end;

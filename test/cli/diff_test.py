@@ -205,6 +205,12 @@ class Diff(Compared):
                 ([path, path, '--fail-on', 'kernel > 5%'], 129, 'it is like'),
                 ([path, path, '--fail-on', 'step x > 5%'], 129, 'it is like'),
                 ([path, path, '--fail-on', 'step > 5'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'step > 0x5%'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'step > 1.2.3%'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'step > nan%'], 129, 'it is like'),
+                ([path, path, '--fail-on', 'kernel a > +5% and step > 2%'], 129, 'one condition each'),
+                ([path, self.host(a=5)], 1, 'has no device time to compare'),
+                ([self.file('main;a 5\n')] * 2, 1, 'neither device time nor CPU time'),
                 ([path, path, '--noise', '-1'], 129, 'the noise is'),
                 ([path, path, '--limit', '0'], 129, 'the limit is'),
                 ([path, path + 'x'], 1, 'No such file'),
@@ -212,6 +218,29 @@ class Diff(Compared):
             done = run('diff', *args)
             self.assertEqual((done.returncode, done.stdout), (status, ''), args)
             self.assertIn(text, done.stderr)
+
+
+    def host(self, **functions):
+        """A trace of host code alone, microseconds each."""
+        events = [{'ph': 'X', 'cat': 'cpu_op', 'name': name, 'pid': 1, 'tid': 1, 'ts': 1000 * i, 'dur': dur}
+                  for i, (name, dur) in enumerate(functions.items())]
+        return self.file(json.dumps({'schemaVersion': 1, 'traceEvents': events}))
+
+    def test_host_alone(self):
+        base, new = self.host(a=100, b=50), self.host(a=100, b=80)
+        done = run('diff', '--json', base, new)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertTrue(result['cpu_time'])
+        self.assertEqual([(row['what'], row['change_ns']) for row in result['code']],
+                         [('b', 30000), ('a', 0), ('total', 30000)])
+        text = run('diff', base, new).stdout
+        self.assertIn('CPU time 150 us -> 180 us (+20.0 %)', text)
+        self.assertNotIn('KERNEL FAMILY', text)
+        self.assertIn('No difference.', run('diff', base, base).stdout)
+        # The same sum, but of other code.
+        self.assertFalse(json.loads(run('diff', '--json', base, self.host(a=50, b=100)).stdout)['same'])
+        self.assertEqual(run('diff', '--fail-on', 'step > +1%', base, new).returncode, 4)
 
 
 class SeveralRuns(Compared):
