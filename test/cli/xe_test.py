@@ -13,7 +13,9 @@ import tempfile
 import termios
 import time
 import unittest
+from collections import Counter
 
+import intel_test
 from command import PROGRAM, run
 from launch_test import Capture
 
@@ -53,13 +55,13 @@ class Driver(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, *arguments, **environment):
+    def start(self, *arguments, **how):
         """A recorder that samples."""
         if os.path.exists(self.path('period')):
             os.unlink(self.path('period'))
         recorder = subprocess.Popen([PROGRAM, 'record', '-o', self.data, *arguments],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    env={**self.environment, **environment})
+                                    env=self.environment, **how)
         self.addCleanup(recorder.stdout.close)
         self.addCleanup(recorder.stderr.close)
         self.addCleanup(recorder.wait)
@@ -192,6 +194,152 @@ class Xe(Driver):
     def files(self):
         return sorted(os.path.join(self.folder, f) for f in os.listdir(self.folder)
                       if re.fullmatch(r'a\.data\.\d{8}T[\d.-]+', f))
+
+    def files(self):
+        return sorted(os.path.join(self.folder, f) for f in os.listdir(self.folder)
+                      if re.fullmatch(r'a\.data\.\d{8}T[\d.-]+', f))
+
+
+# Of 100,000 samples: which kernel has how many, and how many of these are "sbid".
+SAMPLES = {'mm_basic': (72000, 60000), 'mm_local': (21000, 15400), 'mm_tiled': (6000, 3000)}
+ELSEWHERE = 0x8000deadbee8 # nobody's code: 1 % of the samples, in "sync"
+
+
+class Truth(Driver):
+    """The driver of Intel's that programs use is the real one; only the GPU's answers are played."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which('ocloc') or not os.path.exists(intel_test.ICD):
+            raise unittest.SkipTest("no driver of Intel's (package intel-opencl-icd)")
+        if not os.path.exists(intel_test.WORKLOAD):
+            raise unittest.SkipTest('no Level Zero headers when this was built (package libze-dev)')
+        cls.real = type('Real', (intel_test.Driver,), {})
+        cls.real.setUpClass()
+        cls.addClassCleanup(cls.real.doClassCleanups)
+
+    def setUp(self):
+        super().setUp()
+        self.environment.update(intel_test.DRIVER, XE_VERSION='12.60')
+
+    def command(self, api):
+        return [intel_test.WORKLOAD, api,
+                self.real.zebin if api == 'ze' else intel_test.TEXT, '6', 'list']
+
+    def addresses(self, api):
+        """Where the driver puts each kernel: at the same place each time."""
+        done = subprocess.run(self.command(api), cwd=self.folder, env=self.environment,
+                              capture_output=True, text=True, timeout=200, check=True)
+        return {kernel: int(address, 16) for kernel, address in
+                re.findall(r'(?m)^launched \w+ (\w+) \d+ address (\w+)$', done.stdout)}
+
+    def counts(self, addresses, functions):
+        """{(address, reason): samples}, spread over each kernel's instructions."""
+        counts = {(ELSEWHERE, 'sync'): 1000}
+        for name, (all_samples, sbid) in SAMPLES.items():
+            places = [i['offset'] - functions[name]['offset']
+                      for i in functions[name]['instructions']][5::7]
+            for n in range(all_samples // 100):
+                reason = 'sbid' if n < sbid // 100 else ('send', 'dist_acc', 'active')[n % 3]
+                at = addresses[name] + places[n * n % len(places)], reason
+                counts[at] = counts.get(at, 0) + 100
+        return counts
+
+    def record(self, api):
+        """What was sampled of a program of which nothing was known before; and its functions."""
+        addresses = self.addresses(api)
+        functions = {f['name']: f for o in json.loads(run('annotate', '--object', self.real.zebin,
+                                                         '--json').stdout)
+                     for f in o['functions']}
+        counts = self.counts(addresses, functions)
+        recorder = self.start('--', *self.command(api), 'wait', stdin=subprocess.PIPE,
+                              cwd=self.folder)
+        self.assertEqual(recorder.stdout.readline(), 'ready\n')
+        self.write(records('pvc', counts))
+        self.wait_taken()
+        output, said = recorder.communicate('go\n', timeout=200)
+        self.assertEqual(recorder.returncode, 0, said)
+        self.assertIn(', 18 launches, 100,000 device samples)', said)
+        for kernel, address in addresses.items():
+            self.assertRegex(output, rf'(?m)^launched \w+ {kernel} 6 address {address:#x}$')
+        return counts, addresses
+
+    def folded(self):
+        """{kernel: samples}, {reason: samples}, [(frames, samples)] of the picture."""
+        done = run('flamegraph', '-i', self.data, '--format', 'folded', '--metric',
+                   'device-samples')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kernels, reasons, paths = Counter(), Counter(), []
+        for line in done.stdout.splitlines():
+            frames, count = line.rsplit(' ', 1)
+            frames = re.sub(r'_\[[Gg]\]', '', frames).split(';')
+            kernels[frames[frames.index('-') + 1]] += int(count)
+            reasons[frames[-1]] += int(count)
+            paths.append((frames, int(count)))
+        return kernels, reasons, paths
+
+    def check_shares(self, kernels, reasons):
+        self.assertEqual({k: n for k, n in kernels.items() if n},
+                         {**{k: n for k, (n, _) in SAMPLES.items()},
+                          '[unknown GPU code at 0xdead0000]': 1000})
+        self.assertEqual(reasons['sbid'], 78400)
+        report = run('report', '-i', self.data).stdout
+        for kernel, percent in ('mm_basic', '72.0'), ('mm_local', '21.0'), ('mm_tiled', '6.0'):
+            self.assertRegex(report, rf'(?m)^{kernel} +6 +[\d,]+ +{percent}$')
+        self.assertRegex(run('report', '-i', self.data, '--view', 'stalls').stdout,
+                         r'(?m)^sbid +78,400 +78\.4\b')
+
+    def test_level_zero(self):
+        counts, addresses = self.record('ze')
+        kernels, reasons, paths = self.folded()
+        self.check_shares(kernels, reasons)
+        places = {}
+        for frames, count in paths:
+            kernel = frames[frames.index('-') + 1]
+            if kernel not in SAMPLES:
+                continue
+            # Under the function that launched it, at a line, with the text of the instruction.
+            self.assertIn(kernel.replace('mm_', 'multiply_'), frames)
+            self.assertTrue(any(re.fullmatch(r'mm\.cl:\d+', f) for f in frames), frames)
+            offset, text = re.match(r'0x([0-9a-f]+): *(\S+.*)', frames[-2]).groups()
+            self.assertRegex(text, r'^(\(.*?\) *)*[a-z]')
+            places[addresses[kernel] + int(offset, 16), frames[-1]] = count
+        self.assertEqual(places, {k: v for k, v in counts.items() if k[0] != ELSEWHERE})
+        annotated = run('annotate', '-i', self.data, 'mm_basic').stdout
+        self.assertRegex(annotated, r'sbid: waits for ')
+
+    def test_two_programs(self):
+        """Both have their kernels at the same places: whose a sample is, nobody can know while both are there."""
+        counts = {(address + 16, 'sbid'): 10 for address in self.addresses('ze').values()}
+        os.mkfifo(self.path('first'))
+        first = os.open(self.path('first'), os.O_RDWR)
+        self.addCleanup(os.close, first)
+        one = ' '.join(self.command('ze')) + ' wait'
+        recorder = self.start('--', 'sh', '-c', f'({one} < first; echo gone) & {one}; wait',
+                              stdin=subprocess.PIPE, cwd=self.folder)
+        for _ in range(2):
+            self.assertEqual(recorder.stdout.readline(), 'ready\n')
+        data = records('pvc', counts)
+        self.write(data)
+        self.wait_taken()
+        os.write(first, b'go\n')
+        while recorder.stdout.readline() != 'gone\n':
+            pass
+        # The first of these may be of an interval that began before it was gone.
+        for _ in range(5):
+            self.write(data)
+            self.wait_taken()
+            time.sleep(0.02)
+        recorder.communicate('go\n', timeout=200)
+        kernels = self.folded()[0]
+        several = kernels.pop('[code of one of several processes]')
+        self.assertGreaterEqual(several, 30)
+        self.assertEqual(set(kernels), set(SAMPLES))
+        self.assertEqual(several + sum(kernels.values()), 6 * 30)
+
+    def test_opencl(self):
+        self.record('cl')
+        self.check_shares(*self.folded()[:2])
 
 
 if __name__ == '__main__':
