@@ -328,6 +328,9 @@ static const struct {
 	{ "lockdown", check_lockdown, true, false },
 	{ "container", check_container, false, false },
 	{ "Intel GPU", check_intel, false, false },
+	{ "NVIDIA GPU", check_nvidia, false, false },
+	{ "NVIDIA samples", check_nvidia_samples, false, false },
+	{ "NVIDIA tools", check_nvidia_tools, false, false },
 };
 
 static void check_process(uint32_t pid, check_fn fn, void *data)

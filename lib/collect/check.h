@@ -52,3 +52,7 @@ int check_all(uint32_t pid, check_fn fn, void *data, enum check_verdict *ret, st
 void check_runtimes(uint32_t pid, check_fn fn, void *data);
 /* check_gpu.c: can EU stalls of Intel GPUs be sampled? */
 void check_intel(struct check *c);
+/* check_nvidia.c: the driver, whether instructions may be sampled, and who else may be at that. */
+void check_nvidia(struct check *c);
+void check_nvidia_samples(struct check *c);
+void check_nvidia_tools(struct check *c);

@@ -50,6 +50,28 @@ static char *find(const struct looked_at *p, const char *const *names)
 	return find_library(p->pid, p->maps, p->size, names);
 }
 
+/* The library that another tool has CUDA load, which loads one: in our environment, or of the process's.
+ * NULL: none. */
+static char *other_tool(const struct looked_at *p)
+{
+	static const char variable[] = "CUDA_INJECTION64_PATH=";
+	const char *own = p->pid ? NULL : getenv("CUDA_INJECTION64_PATH");
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+
+	if (own)
+		return *own ? strdup(own) : NULL;
+	if (!p->pid || proc_read(p->pid, "environ", PROC_MAPS_MAX_BYTES, &text, &size) < 0)
+		return NULL;
+	for (const char *at = text; at < text + size; at += strlen(at) + 1) {
+		const char *path = at + sizeof(variable) - 1;
+		if (!strncmp(at, variable, sizeof(variable) - 1) && *path &&
+		    !strstr(path, INJECTED))
+			return strdup(path);
+	}
+	return NULL;
+}
+
 /* The injected library tells of time, by CUPTI; it gets in when the program starts. */
 static void check_cuda(const struct looked_at *p, struct check *c)
 {
@@ -64,15 +86,22 @@ static void check_cuda(const struct looked_at *p, struct check *c)
 	CLEANUP_FREE char *here = find(p, injected);
 	CLEANUP_FREE char *counters = find(p, cupti);
 
+	CLEANUP_FREE char *other = other_tool(p);
+
 	c->state = CHECK_PARTLY;
-	if (p->pid && here) {
+	if (other) {
+		snprintf(c->found + strlen(c->found), 120,
+			 ": launches; another tool's library is where ours would be: %.60s", other);
+		MEND(c, CHECK_YOU, "for device time %s without CUDA_INJECTION64_PATH",
+		     p->pid ? "start it" : "record");
+	} else if (p->pid && here) {
 		c->state = CHECK_YES;
 		strcat(c->found, ": launches and device time");
 	} else if (p->pid) {
 		strcat(c->found, ": launches");
 		MEND(c, CHECK_YOU,
-		     "for device time start it with 'accel-prof record -- CMD', which lets a "
-		     "library of ours in");
+		     "for device time record with --inject, or start it with 'accel-prof record -- "
+		     "CMD', which lets a library of ours in");
 	} else if (own && counters) {
 		c->state = CHECK_YES;
 		strcat(c->found, ": launches, and device time of programs that 'record' starts");

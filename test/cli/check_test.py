@@ -101,6 +101,75 @@ class Check(unittest.TestCase):
         self.assertEqual(checks['kernel symbols']['state'], 'partly')
         self.assertEqual(checks['kernel symbols']['mend'], 'sudo sysctl kernel.kptr_restrict=1')
 
+    def nvidia(self, params='RmProfilingAdminOnly: 1', more='', prefix=''):
+        """Where NVIDIA's driver is, as far as its files say."""
+        version = 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35.03  Release Build'
+        return self.with_files(
+            'mount -t tmpfs none /proc/driver; mkdir -p /proc/driver/nvidia/gpus/0000:01:00.0; '
+            f'echo "{version}" > /proc/driver/nvidia/version; '
+            f'printf "ModifyDeviceFiles: 1\\n{params}\\n" > /proc/driver/nvidia/params; '
+            'mkdir dev; cp -a /dev/null /dev/zero /dev/urandom dev; touch dev/nvidiactl; '
+            f'{more or ":"}; mount --bind dev /dev; {prefix or ":"}')[1]
+
+    def test_nvidia(self):
+        checks = self.nvidia()
+        self.assertEqual(checks['NVIDIA GPU']['state'], 'yes')
+        self.assertEqual(checks['NVIDIA GPU']['found'], 'driver 560.35.03, 1 GPU')
+        self.assertEqual(checks['NVIDIA samples']['state'], 'yes') # of root's programs
+        self.assertIn('is 1', checks['NVIDIA samples']['found'])
+        self.assertEqual(checks['NVIDIA tools']['state'], 'none')
+        self.assertIn('every', self.nvidia('RmProfilingAdminOnly: 0')['NVIDIA samples']['found'])
+        self.assertIn('not told', self.nvidia('Other: 0')['NVIDIA samples']['found'])
+
+    def test_nvidia_divided(self):
+        checks = self.nvidia(more='mkdir -p /proc/driver/nvidia/capabilities/gpu0/mig/gi1 '
+                                  '/proc/driver/nvidia/capabilities/gpu0/mig/gi2')
+        self.assertEqual(checks['NVIDIA GPU']['state'], 'partly')
+        self.assertIn('into 2 by MIG', checks['NVIDIA GPU']['found'])
+        self.assertIn('nvidia-smi -mig 0', checks['NVIDIA GPU']['mend'])
+
+    def test_nvidia_container(self):
+        """The driver's files are there, and no device."""
+        checks = self.nvidia(more='rm dev/nvidiactl')
+        self.assertEqual(checks['NVIDIA GPU']['state'], 'partly')
+        self.assertIn('--gpus', checks['NVIDIA GPU']['mend'])
+
+    def test_nvidia_tools(self):
+        """Others that count what the GPU does."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        engine = shutil.copy(shutil.which('sleep'), os.path.join(folder, 'nv-hostengine'))
+        process = subprocess.Popen([engine, '100'])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        checks = self.nvidia()
+        self.assertEqual(checks['NVIDIA tools']['state'], 'partly')
+        self.assertIn("'nv-hostengine' runs", checks['NVIDIA tools']['found'])
+        self.assertIn('dcgmi profile --pause', checks['NVIDIA tools']['mend'])
+
+    def test_nvidia_not_root(self):
+        """Times need no permission; what mends the rest is said."""
+        checks = self.nvidia(prefix='set -- ' + ' '.join(NOBODY) + ' "$@"')
+        self.assertEqual(checks['NVIDIA samples']['state'], 'partly')
+        self.assertIn('times need nothing', checks['NVIDIA samples']['found'])
+        self.assertIn('NVreg_RestrictProfilingToAdminUsers=0', checks['NVIDIA samples']['mend'])
+
+    def test_other_tool(self):
+        """One whose library CUDA loads, here and in a process."""
+        fake = os.path.join(os.environ['WORKLOAD_DIR'], '../fake')
+        other = {**os.environ, 'LD_LIBRARY_PATH': fake, 'CUDA_INJECTION64_PATH': '/opt/other.so'}
+        cuda = os.path.join(os.environ['WORKLOAD_DIR'], 'cuda_calls')
+        cubin = os.path.join(os.environ['SOURCE_DIR'], 'test/device/fixture/tile-sm_90.cubin')
+        with subprocess.Popen([cuda, 'driver', '1', cubin, 'wait'], env=other, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            process.stdout.readline()
+            report = json.loads(run('check', '--json', '-p', str(process.pid)).stdout)
+            process.kill()
+        check, = [check for check in report['checks'] if check['name'] == 'CUDA']
+        self.assertEqual(check['state'], 'partly')
+        self.assertIn('/opt/other.so', check['found'])
+        self.assertIn('CUDA_INJECTION64_PATH', check['mend'])
+
     def test_container(self):
         done = subprocess.run(['unshare', '-p', '-f', '--mount-proc', PROGRAM, 'check', '--json'],
                               capture_output=True, text=True, check=False)
