@@ -298,7 +298,9 @@ static void list_print(struct list *l, struct sheet *t, const struct diff *d)
 	size_t shown = 0, left = 0;
 	char text[48];
 
-	qsort_r(l->entries.data, l->entries.len, sizeof(*l->entries.data), entry_compare, l);
+	if (l->entries.len)
+		qsort_r(l->entries.data, l->entries.len, sizeof(*l->entries.data), entry_compare,
+			l);
 	vec_for_each(&l->entries, e) {
 		if (!e->ns[0] && !e->ns[1])
 			continue;
