@@ -50,6 +50,15 @@ static int compare_starts(const void *va, const void *vb)
 	return *a < *b ? -1 : *a > *b;
 }
 
+static bool is_sorted(const struct elf_functions *t)
+{
+	for (size_t i = 1; i < t->starts.len; i++) {
+		if (t->starts.data[i - 1] > t->starts.data[i])
+			return false;
+	}
+	return true;
+}
+
 static int read_table(struct elf_functions *t, struct span data, uint64_t base)
 {
 	struct cursor c = cursor_of(data, NULL);
@@ -75,7 +84,7 @@ static int read_table(struct elf_functions *t, struct span data, uint64_t base)
 		t->starts.data[t->starts.len++] = base + (uint64_t)(int64_t)(int32_t)offset;
 	}
 	/* Sorted by the linker, but that is the file's word. */
-	if (t->starts.len)
+	if (!is_sorted(t))
 		qsort(t->starts.data, t->starts.len, sizeof(*t->starts.data), compare_starts);
 	return 0;
 }
