@@ -43,7 +43,7 @@ int layout_push(struct layout *layout, struct unwind_mapping mapping, const stru
 /* The tables of its mappings, of files of at most @size_max, as far as they are to be made. */
 int layout_fill(struct unwinder *u, struct layout *layout, uint64_t size_max, uint64_t now_ns);
 /* Want the tables of all mappings that @bytes of a stack, or registers, point into. 1: there are some that
- * nobody had wanted. */
+ * layout_fill() will get one for. */
 int layout_want(struct unwinder *u, const struct layout *layout, struct span bytes);
 
 /* One address space, shared by what was forked from it until it maps something itself. */

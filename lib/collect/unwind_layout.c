@@ -68,7 +68,7 @@ static bool region_has(const struct regions *r, uint64_t address)
 	return r->bits[region / 64] >> region % 64 & 1;
 }
 
-/* The regions of mappings whose table nobody has wanted yet. False: there are none. */
+/* The regions of mappings whose table is still to be made. False: there are none. */
 static bool regions_fill(struct unwinder *u, const struct layout *layout)
 {
 	struct regions *r = &u->regions;
@@ -77,7 +77,7 @@ static bool regions_fill(struct unwinder *u, const struct layout *layout)
 	memset(r, 0, sizeof(*r));
 	for (size_t i = 0; i < layout->mappings.len; i++) {
 		const struct unwind_mapping *m = &layout->mappings.data[i];
-		if (!is_awaited(layout, i) || tables_wants(&u->tables, layout->objects.data[i]))
+		if (!is_awaited(layout, i))
 			continue;
 		any = true;
 		uint64_t count = ((m->end - 1) >> REGION_SHIFT) - (m->start >> REGION_SHIFT) + 1;
@@ -106,10 +106,11 @@ int layout_want(struct unwinder *u, const struct layout *layout, struct span byt
 		if (!m)
 			m = unwind_space_find(&space, word - 1);
 		size_t i = m ? (size_t)(m - layout->mappings.data) : 0;
-		if (!m || !is_awaited(layout, i) ||
-		    tables_wants(&u->tables, layout->objects.data[i]))
+		if (!m || !is_awaited(layout, i))
 			continue;
-		if (tables_want(&u->tables, layout->objects.data[i]) < 0)
+		/* Another process may have wanted it before. */
+		if (!tables_wants(&u->tables, layout->objects.data[i]) &&
+		    tables_want(&u->tables, layout->objects.data[i]) < 0)
 			return -ENOMEM;
 		found = 1;
 	}

@@ -84,13 +84,14 @@ def perfs(pid, path, seconds, options):
 
 
 def both(title, run):
-    """A moment, then SECONDS. CPU seconds of the long one."""
+    """A moment, then SECONDS. CPU seconds of the long one, for a sample, and of a minute as asked for: a
+    busy machine takes fewer samples."""
     start, few, _ = run(MOMENT)
     cpu, count, told = run(SECONDS)
     each = max(0, cpu - start) / max(1, count - few)
     print(f'  {title}: {told}\n    recorder {cpu:.2f} s CPU: start {max(0, start - few * each):.3f} s, '
           f'then {1e6 * each:.1f} us a sample')
-    return cpu, each
+    return cpu, each, max(0, start - few * each) + 60 * float(HZ) * each
 
 
 def compare(title, command, warm):
@@ -106,7 +107,8 @@ def compare(title, command, warm):
             them = both('perf ' + ' '.join(options),
                         lambda seconds: perfs(target.pid, path, seconds, options))
             print(f'    accel-prof takes {us[0] / them[0]:.2f} of its CPU time; for a sample '
-                  f'{us[1] / max(them[1], 1e-9):.2f}')
+                  f'{us[1] / max(them[1], 1e-9):.2f}, for a minute of {HZ} a second '
+                  f'{us[2] / them[2]:.2f}')
         target.kill()
 
 
