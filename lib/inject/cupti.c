@@ -12,6 +12,9 @@ static void *open_library(void)
 {
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					     "libcupti.so.11.0", "libcupti.so" };
+	/* Where NVIDIA's installer puts it, which the dynamic linker is not always told. */
+	static const char *const places[] = { "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+					      "/usr/local/cuda/lib64/libcupti.so" };
 	const char *path = getenv("ACCEL_PROF_CUPTI");
 	void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
@@ -20,6 +23,8 @@ static void *open_library(void)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !library; i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !library; i++)
+		library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
 	return library;
 }
 
