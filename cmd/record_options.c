@@ -301,7 +301,8 @@ static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is no frequency", arg);
 		return 0;
 	case 'c':
-		if (parse_u64(arg, 10, &s->period) < 0 || !s->period)
+		if (parse_u64(arg, 10, &s->period) < 0 || !s->period ||
+		    s->period > INT64_MAX)
 			argp_error(state, "'%s' is no number of events", arg);
 		return 0;
 	case 'e':
@@ -357,6 +358,8 @@ static error_t parse_course(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
+		if (!*arg)
+			argp_error(state, "-o wants the name of a file");
 		opt->output = arg;
 		return 0;
 	case 'D':

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/parse.h"
+#include "proc/status.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -105,6 +106,20 @@ struct opening {
 	size_t ring_bytes; /* 0: no rings */
 };
 
+/* Another user's thread is ours to record by no setting of perf_event_paranoid. */
+static int explain_thread(int code, uint32_t tid, const char *what, struct err *err)
+{
+	struct proc_status status;
+
+	if ((code == -EACCES || code == -EPERM) && proc_status_read(tid, &status) == 0 &&
+	    status.uid != geteuid())
+		return err_set(err, code,
+			       "not allowed to record %s of thread %u, which is user %u's: run as "
+			       "root, or give the binary CAP_PERFMON and CAP_SYS_PTRACE",
+			       what, tid, status.uid);
+	return perf_explain(code, what, err);
+}
+
 static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu, struct err *err)
 {
 	const struct perf_scope *scope = o->scope;
@@ -120,7 +135,9 @@ static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu
 		if (fd == -ESRCH && scope->tid_count)
 			continue;
 		if (fd < 0)
-			return perf_explain(fd, o->what, err);
+			return scope->tid_count
+				       ? explain_thread(fd, scope->tids[i], o->what, err)
+				       : perf_explain(fd, o->what, err);
 		if (vec_push(&e->fds, fd) < 0) {
 			close(fd);
 			return err_set(err, -ENOMEM, "no memory for perf events");
@@ -139,7 +156,11 @@ static int open_all(struct perf_events *ret, const struct opening *o, struct err
 	size_t count = scope->cpu_count ? scope->cpu_count : perf_cpu_count();
 
 	for (uint32_t i = 0; i < count; i++) {
-		int rc = open_cpu(&e, o, scope->cpu_count ? scope->cpus[i] : i, err);
+		uint32_t cpu = scope->cpu_count ? scope->cpus[i] : i;
+		if (cpu >= perf_cpu_count())
+			return err_set(err, -EINVAL, "there is no CPU %u: they are 0 to %u", cpu,
+				       perf_cpu_count() - 1);
+		int rc = open_cpu(&e, o, cpu, err);
 		if (rc < 0)
 			return rc;
 	}
