@@ -86,9 +86,11 @@ enum event_sample_flag {
 struct event_sample {
 	struct event_header header;
 	__u32 flags; /* enum event_sample_flag */
-	__u32 reserved;
+	__u32 event; /* its number among those that are sampled on */
 	struct event_stack stack;
 };
+/* Events that can be sampled on at once. */
+#define EVENT_KINDS 8
 
 struct event_block {
 	struct event_header header;

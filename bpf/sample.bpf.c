@@ -9,7 +9,7 @@ static __always_inline u32 sample_fill(void *ctx, const bpf_user_pt_regs_t *user
 	struct stack_regs regs;
 
 	sample->flags = user ? 0 : EVENT_SAMPLE_IN_KERNEL;
-	sample->reserved = 0;
+	sample->event = bpf_get_attach_cookie(ctx);
 	sample->header.stack_offset = offsetof(struct event_sample, stack);
 	/* In the kernel: what user space was doing when it entered it. */
 	if (user)
@@ -50,8 +50,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 /* Each so many hits of a tracepoint are one sample. Set by the recorder. */
 const volatile __u32 tracepoint_period = 1;
 
-/* Hits since the last sample, of all CPUs. */
-static __u32 tracepoint_hits;
+/* Hits since the last sample, of all CPUs, of each event. */
+static __u32 tracepoint_hits[EVENT_KINDS];
 
 /* A target passes a tracepoint of the kernel. */
 SEC("tracepoint")
@@ -59,7 +59,8 @@ int on_tracepoint(void *ctx)
 {
 	if (!is_target(current_ids()) ||
 	    (tracepoint_period > 1 &&
-	     __sync_fetch_and_add(&tracepoint_hits, 1) % tracepoint_period))
+	     __sync_fetch_and_add(&tracepoint_hits[bpf_get_attach_cookie(ctx) % EVENT_KINDS], 1) %
+		     tracepoint_period))
 		return 0;
 	return take_sample(ctx, NULL);
 }

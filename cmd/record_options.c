@@ -48,8 +48,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "freq", 'F', "N", 0, "Take N CPU samples a second (99), or 'max'", 0 },
 	{ "count", 'c', "N", 0, "Take a sample each N events instead", 0 },
-	{ "event", 'e', "EVENT", 0,
-	  "Sample on this event: cycles, cpu-clock, page-faults, sched:sched_switch, ... (what there "
+	{ "event", 'e', "EVENT[,EVENT]", 0,
+	  "Sample on these events: cycles, cpu-clock, page-faults, sched:sched_switch, ... (what there "
 	  "is of the first two)",
 	  0 },
 	{ "engine", OPT_ENGINE, "HOW", 0,
@@ -288,6 +288,22 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* "page-faults,context-switches" */
+static int add_events(struct record_options *opt, const char *text)
+{
+	char *list = strdup(text);
+
+	if (!list || vec_push(&opt->event_lists, list) < 0) {
+		free(list);
+		return -ENOMEM;
+	}
+	for (char *event; (event = strsep(&list, ","));) {
+		if (vec_push(&opt->events, event) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* How to sample, and how stacks are got. */
 static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 {
@@ -301,12 +317,14 @@ static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is no frequency", arg);
 		return 0;
 	case 'c':
-		if (parse_u64(arg, 10, &s->period) < 0 || !s->period ||
-		    s->period > INT64_MAX)
+		if (parse_u64(arg, 10, &s->period) < 0 || !s->period || s->period > INT64_MAX)
 			argp_error(state, "'%s' is no number of events", arg);
 		return 0;
 	case 'e':
-		s->event = arg;
+		if (add_events(opt, arg) < 0)
+			argp_failure(state, 1, 0, "no memory for events");
+		if (opt->events.len > SESSION_EVENTS_MAX)
+			argp_error(state, "%d events at most", SESSION_EVENTS_MAX);
 		return 0;
 	case 'g':
 		if (s->stacks == SESSION_STACKS_NONE)
@@ -435,6 +453,8 @@ static void check(struct record_options *opt, struct argp_state *state)
 	s->tid_count = opt->tids.list.len;
 	s->cpus = opt->cpus.list.data;
 	s->cpu_count = opt->cpus.list.len;
+	s->events = opt->events.data;
+	s->event_count = opt->events.len;
 	s->windows = opt->windows.data;
 	s->window_count = opt->windows.len;
 }
@@ -473,6 +493,10 @@ void record_options_release(struct record_options *opt)
 	vec_release(&opt->tids.list);
 	vec_release(&opt->cpus.list);
 	vec_release(&opt->windows);
+	vec_release(&opt->events);
+	vec_for_each(&opt->event_lists, list)
+		free(*list);
+	vec_release(&opt->event_lists);
 	switch_output_release(&opt->switching);
 	accel_wishes_release(&opt->accel);
 }

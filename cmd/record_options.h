@@ -19,6 +19,8 @@ struct record_options {
 	struct session_options session; /* its lists point into the ones below */
 	struct numbers pids, tids, cpus;
 	VEC(struct session_window) windows;
+	VEC(const char *) events;
+	VEC(char *) event_lists; /* that those point into */
 	struct accel_wishes accel;
 	const char *output;
 	const char *control; /* "fifo:COMMANDS[,ANSWERS]" or "fd:N[,N]" */

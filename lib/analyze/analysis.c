@@ -123,6 +123,8 @@ void analysis_free(struct analysis *a)
 	vec_release(&a->sample_groups);
 	hash_release(&a->sample_group_of);
 	vec_release(&a->samples);
+	vec_release(&a->event_samples);
+	vec_release(&a->sample_events);
 	vec_release(&a->blocked);
 	vec_release(&a->device_samples);
 	vec_release(&a->launches);

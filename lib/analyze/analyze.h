@@ -88,6 +88,7 @@ struct analysis_profile_options {
 	 *	launches        pieces of device work asked for
 	 *	cpu-samples     samples of host code
 	 *	cpu-time        ns, from the samples' frequency
+	 *	event:NAME      samples on another event, where several were sampled on
 	 *	idle-host       ns of host code that ran or waited while a device was idle, on the thread that
 	 *	                launched what ended the gap
 	 *	blocked         ns that threads did not run

@@ -409,6 +409,57 @@ static int build_cpu_time(struct build *b)
 	return build_samples(b, sample_ns);
 }
 
+/* "event:NAME" for each event that was sampled on beside the header's. */
+#define EVENT_METRIC "event:"
+
+static int build_event(struct build *b, uint32_t event)
+{
+	CLEANUP_FREE uint64_t *sums = calloc(b->a->sample_groups.len + 1, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	vec_for_each(&b->a->event_samples, s) {
+		if (s->event == event && filter_time(b->f, s->time_ns))
+			sums[s->group] += s->weight;
+	}
+	return build_sums(b, sums);
+}
+
+static bool has_event(const struct analysis *a, const char *metric)
+{
+	if (strncmp(metric, EVENT_METRIC, strlen(EVENT_METRIC)) != 0)
+		return false;
+	vec_for_each(&a->sample_events, text) {
+		if (!strcmp(metric + strlen(EVENT_METRIC), analysis_text(a, *text)))
+			return true;
+	}
+	return false;
+}
+
+static bool event_wanted(const struct analysis_profile_options *opt, const char *metric)
+{
+	for (size_t i = 0; i < opt->metric_count; i++) {
+		if (!strcmp(opt->metrics[i], metric))
+			return true;
+	}
+	return !opt->metric_count;
+}
+
+static int build_events(struct build *b)
+{
+	for (uint32_t i = 0; i < b->a->sample_events.len; i++) {
+		char name[256];
+		snprintf(name, sizeof(name), EVENT_METRIC "%s",
+			 analysis_text(b->a, b->a->sample_events.data[i]));
+		if (!event_wanted(b->opt, name) ||
+		    profile_metric_count(b->p) >= PROFILE_METRICS_MAX)
+			continue;
+		b->metric = profile_metric(b->p, name, "samples");
+		if (b->metric < 0 || build_event(b, i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static bool has_blocked(const struct analysis *a)
 {
 	return a->blocked.len;
@@ -596,7 +647,7 @@ bool analysis_has_metric(const struct analysis *a, const char *name)
 		if (metric_is(&metrics[i], name))
 			return metrics[i].has_data(a);
 	}
-	return false;
+	return has_event(a, name);
 }
 
 static int metric_check(const struct analysis *a, const char *name, struct err *err)
@@ -618,10 +669,12 @@ static int metric_check(const struct analysis *a, const char *name, struct err *
 			return err_set(err, -EINVAL, "no %s in this capture: %s", name, why);
 		return err_set(err, -EINVAL, "no %s in this capture", name);
 	}
+	if (has_event(a, name))
+		return 0;
 	return err_set(
 		err, -EINVAL,
 		"unknown metric '%s'; wall, device-time, device-samples, stall:REASON, "
-		"launches, cpu-samples, cpu-time, idle-host, blocked, syncs, sync-wait, sync-idle, "
+		"launches, cpu-samples, cpu-time, event:NAME, idle-host, blocked, syncs, sync-wait, sync-idle, "
 		"bytes, flops, flops8 to flops64, compute-roof and memory-roof are known",
 		name);
 }
@@ -635,6 +688,8 @@ static int build_all(struct build *b)
 		if (b->metric < 0 || metrics[i].build(b) < 0)
 			return -ENOMEM;
 	}
+	if (build_events(b) < 0)
+		return -ENOMEM;
 	return profile_finish(b->p);
 }
 

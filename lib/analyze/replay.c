@@ -378,11 +378,27 @@ int analysis_sample_group(struct analysis *a, uint32_t thread, uint32_t row, uin
 	return 0;
 }
 
+static int replay_event_sample(struct analysis *a, const struct record_cpu_sample *s,
+			       uint32_t thread, uint32_t stack)
+{
+	struct event_sample row = { .time_ns = time_seen(a, s->time_ns), .weight = s->weight };
+
+	while (row.event < a->sample_events.len && a->sample_events.data[row.event] != s->event)
+		row.event++;
+	if (row.event == a->sample_events.len && vec_push(&a->sample_events, s->event) < 0)
+		return -ENOMEM;
+	if (analysis_sample_group(a, thread, stack, &row.group) < 0)
+		return -ENOMEM;
+	return vec_push(&a->event_samples, row);
+}
+
 static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample *s)
 {
 	uint32_t thread, stack = stack_row(a, s->stack);
 	if (table_row(&a->threads, s->thread, &thread) < 0)
 		return -ENOMEM;
+	if (s->event)
+		return replay_event_sample(a, s, thread, stack);
 	if (a->stacks.data[stack].device_frame && !(s->flags & CPU_SAMPLE_SPAN))
 		return replay_device_code(a, s, thread, stack);
 

@@ -138,6 +138,12 @@ struct sample {
 	uint32_t group, flags;
 };
 
+/* A sample on another event than the header's. */
+struct event_sample {
+	uint64_t time_ns, weight;
+	uint32_t group, event; /* number among `sample_events` */
+};
+
 struct sample_group {
 	uint32_t thread, stack;
 };
@@ -312,6 +318,8 @@ struct analysis {
 	VEC(struct sample_group) sample_groups;
 	struct hash sample_group_of; /* (thread, stack) -> group, but for a stack's first one */
 	VEC(struct sample) samples;
+	VEC(struct event_sample) event_samples;
+	VEC(uint32_t) sample_events; /* texts of their names */
 	VEC(struct blocked) blocked;
 	VEC(struct device_sample) device_samples;
 	VEC(struct launch) launches;

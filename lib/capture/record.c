@@ -125,6 +125,7 @@ static const struct field cpu_sample_fields[] = {
 	FIELD(cpu_sample, cpu, UNSIGNED),
 	FIELD(cpu_sample, weight, UNSIGNED),
 	FIELD_WORDS(cpu_sample, flags, FLAGS, cpu_sample_flags),
+	FIELD(cpu_sample, event, STRING),
 };
 
 static const struct field blocked_fields[] = {

@@ -231,6 +231,7 @@ struct record_cpu_sample {
 	uint32_t cpu;
 	uint32_t flags;
 	uint64_t weight; /* how many sampling periods it stands for; 1 but for aggregated ones */
+	uint32_t event;  /* which, as a string; 0: the header's */
 };
 
 /* A thread did not run, for @duration_ns from @time_ns on; @stack is where it waited. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "collect/target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static const enum stack_mode stack_modes[] = {
 static struct sampler_options sampler_options_of(const struct session *s)
 {
 	return (struct sampler_options){
-		.event = s->opt.event,
+		.event = s->opt.event_count ? s->opt.events[0] : NULL,
 		.frequency = s->opt.frequency,
 		.period = s->opt.period,
 		.scope = { .cpus = s->opt.cpus, .cpu_count = s->opt.cpu_count },
@@ -47,12 +48,30 @@ static struct programs_targets targets_of(const struct session *s)
 	};
 }
 
-/* An event that is none is told of when the sampler is opened. */
-static bool is_tracepoint(const char *event)
+/* How many of the events are tracepoints. One that is none is told of when the sampler is opened. */
+static size_t count_tracepoints(const struct session *s)
 {
 	struct event_kind kind;
+	size_t count = 0;
 
-	return event && event_kind_parse(event, &kind, NULL) == 0 && kind.is_tracepoint;
+	for (size_t i = 0; i < s->opt.event_count; i++)
+		count += event_kind_parse(s->opt.events[i], &kind, NULL) == 0 && kind.is_tracepoint;
+	return count;
+}
+
+static_assert(SESSION_EVENTS_MAX == EVENT_KINDS, "the programs' events are the session's");
+
+static int open_samplers(struct session *s, struct sampler_options *opt, struct err *err)
+{
+	int rc = sampler_open(&s->sampler, opt, err);
+
+	for (size_t i = 1; i < s->opt.event_count && rc >= 0; i++) {
+		opt->event = s->opt.events[i];
+		rc = sampler_add(&s->sampler, opt, err);
+	}
+	for (const struct sampler *m = &s->sampler; m && rc >= 0; m = m->next)
+		s->samples.events[m->number] = m->kind.name;
+	return rc;
 }
 
 static int open_bpf(struct session *s, struct err *err)
@@ -62,17 +81,19 @@ static int open_bpf(struct session *s, struct err *err)
 		[SESSION_WAITS_ALL] = BLOCKED_MODE_ALL,
 		[SESSION_WAITS_NONE] = BLOCKED_MODE_NONE,
 	};
+	const size_t tracepoints = count_tracepoints(s);
 	const struct programs_options opt = {
 		.targets = targets_of(s),
 		.ring_bytes = s->opt.ring_bytes,
 		.stacks = stack_modes[s->opt.stacks],
 		.blocked = waits[s->opt.waits],
-		.by_tracepoint = is_tracepoint(s->opt.event),
+		.by_tracepoint = tracepoints != 0,
+		.by_tracepoint_only = tracepoints && tracepoints == s->opt.event_count,
 		.tracepoint_period = s->opt.period < UINT32_MAX ? (uint32_t)s->opt.period : 1,
 		.max_stack = s->opt.max_stack,
 		.stack_share = s->opt.stack_share,
 	};
-	const struct sampler_options sampler = sampler_options_of(s);
+	struct sampler_options sampler = sampler_options_of(s);
 	const struct perf_scope everyone = { 0 };
 	int rc;
 
@@ -83,7 +104,7 @@ static int open_bpf(struct session *s, struct err *err)
 	    (rc = open_unwinder(s, err)) < 0)
 		return rc;
 	s->samples.python = s->python;
-	return sampler_open(&s->sampler, &sampler, err);
+	return open_samplers(s, &sampler, err);
 }
 
 /* What says that BPF is not for us here, and not that something is wrong. */
@@ -175,7 +196,7 @@ int engine_watch(struct session *s, struct err *err)
 	sampler.scope.cgroup_fd = scope.cgroup_fd;
 	sampler.scope.tids = s->opt.tid_count ? s->opt.tids : scope.tids;
 	sampler.scope.tid_count = s->opt.tid_count ? s->opt.tid_count : scope.tid_count;
-	return sampler_open(&s->sampler, &sampler, err);
+	return open_samplers(s, &sampler, err);
 }
 
 int engine_start(struct session *s, struct err *err)

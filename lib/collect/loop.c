@@ -50,9 +50,12 @@ static int waker_init(struct waker *w, struct session *s)
 		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
 			return -ENOMEM;
 	}
-	vec_for_each(&s->sampler.events.rings, ring) {
-		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
-			return -ENOMEM;
+	for (const struct sampler *m = &s->sampler; m; m = m->next) {
+		vec_for_each(&m->events.rings, ring) {
+			const struct pollfd poll = { .fd = ring->fd, .events = POLLIN };
+			if (vec_push(&w->fds, poll) < 0)
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }

@@ -135,9 +135,8 @@ static int open_cpu(struct perf_events *e, const struct opening *o, uint32_t cpu
 		if (fd == -ESRCH && scope->tid_count)
 			continue;
 		if (fd < 0)
-			return scope->tid_count
-				       ? explain_thread(fd, scope->tids[i], o->what, err)
-				       : perf_explain(fd, o->what, err);
+			return scope->tid_count ? explain_thread(fd, scope->tids[i], o->what, err)
+						: perf_explain(fd, o->what, err);
 		if (vec_push(&e->fds, fd) < 0) {
 			close(fd);
 			return err_set(err, -ENOMEM, "no memory for perf events");

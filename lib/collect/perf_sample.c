@@ -189,6 +189,7 @@ static struct event_header *fill_sample(const struct perf_sample *s, struct perf
 	fill_header(s, EVENT_SAMPLE, &sample->header);
 	sample->header.stack_offset = offsetof(struct event_sample, stack);
 	sample->flags = s->in_kernel ? EVENT_SAMPLE_IN_KERNEL : 0;
+	sample->event = s->event;
 	if (s->regs.size) {
 		stack->flags = EVENT_STACK_BY_TABLE | EVENT_STACK_COPIED;
 		stack->status = STACK_CAUSE_NO_TABLE;

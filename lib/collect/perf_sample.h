@@ -31,7 +31,8 @@ struct perf_sample {
 	uint32_t pid, tid, cpu;
 	bool in_kernel;
 	uint64_t ip, time_ns;
-	uint64_t lost; /* it is none, but tells that so many were lost */
+	uint64_t lost;  /* it is none, but tells that so many were lost */
+	uint32_t event; /* number of what it was taken on; not in the record */
 	/* Little-endian words; borrowed. */
 	struct span chain;
 	struct span regs;  /* empty: no user registers, as a kernel thread has none */

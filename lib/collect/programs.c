@@ -112,7 +112,7 @@ static int measure_ids(struct recorder_bpf *skeleton)
 /* Each program that walks stacks takes 10 to 20 ms to load. */
 static void load_what_is_used(struct recorder_bpf *skeleton, const struct programs_options *opt)
 {
-	bpf_program__set_autoload(skeleton->progs.on_sample, !opt->by_tracepoint);
+	bpf_program__set_autoload(skeleton->progs.on_sample, !opt->by_tracepoint_only);
 	bpf_program__set_autoload(skeleton->progs.on_tracepoint, opt->by_tracepoint);
 	bpf_program__set_autoload(skeleton->progs.on_switch, opt->blocked != BLOCKED_MODE_NONE);
 	probes_prepare(skeleton, opt->single_uprobes);

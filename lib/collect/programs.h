@@ -28,7 +28,8 @@ struct programs_options {
 	uint64_t ring_bytes; /* 0: PROGRAMS_RING_BYTES; rounded up to what the kernel takes */
 	enum stack_mode stacks;
 	enum blocked_mode blocked;
-	bool by_tracepoint;         /* samples are hits of one, not of a perf event */
+	bool by_tracepoint; /* samples are hits of one, not only of perf events */
+	bool by_tracepoint_only;
 	uint32_t tracepoint_period; /* 0: 1 */
 	uint32_t max_stack;         /* user frames by tables; 0: EVENT_USER_FRAMES */
 	uint32_t stack_share;       /* percent of a thread's time for stacks of launches; 0: 5 */

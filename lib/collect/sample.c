@@ -270,6 +270,10 @@ int sample_take(struct samples *s, const struct event_sample *event)
 		.flags = event->flags & EVENT_SAMPLE_IN_KERNEL ? CPU_SAMPLE_IN_KERNEL : 0,
 		.weight = 1,
 	};
+	if (event->event && event->event < EVENT_KINDS && s->events[event->event] &&
+	    (rc = capture_writer_string(s->writer, s->events[event->event],
+					&rec.cpu_sample.event)) < 0)
+		return rc;
 	if ((rc = thread_get(s->processes, header->pid, header->tid, header->time_ns, &thread)) < 0)
 		return rc;
 	if ((rc = thread_declare(s->processes, thread, &rec.cpu_sample.thread)) < 0)

@@ -23,7 +23,8 @@ struct samples {
 	struct capture_writer *writer;
 	struct processes *processes;
 	struct objects *objects;
-	struct python *python; /* NULL: nothing is known of Python */
+	struct python *python;           /* NULL: nothing is known of Python */
+	const char *events[EVENT_KINDS]; /* names of those sampled on, by their number; borrowed */
 	struct record_frame
 		frames[EVENT_USER_FRAMES + EVENT_KERNEL_FRAMES + EVENT_PYTHON_FRAMES + 1];
 	/* The user frames of a stack with Python's among them, before they are merged. */

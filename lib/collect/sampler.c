@@ -170,11 +170,30 @@ int sampler_open(struct sampler *ret, const struct sampler_options *opt, struct 
 	return 0;
 }
 
+int sampler_add(struct sampler *s, const struct sampler_options *opt, struct err *err)
+{
+	struct sampler *last = s;
+
+	while (last->next)
+		last = last->next;
+	CLEANUP_FREE struct sampler *next = calloc(1, sizeof(*next));
+	if (!next)
+		return err_set(err, -ENOMEM, "no memory for the sampler");
+	int rc = sampler_open(next, opt, err);
+	if (rc < 0)
+		return rc;
+	next->number = last->number + 1;
+	last->next = TAKE(next);
+	return 0;
+}
+
 static int attach(struct sampler *s, const struct bpf_program *program, int fd, struct err *err)
 {
 	/* The link takes it over; ours is for sampler_pause(). */
 	CLEANUP_CLOSE int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	struct bpf_link *link = copy < 0 ? NULL : bpf_program__attach_perf_event(program, copy);
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = s->number);
+	struct bpf_link *link =
+		copy < 0 ? NULL : bpf_program__attach_perf_event_opts(program, copy, &opts);
 
 	if (!link)
 		return err_set(err, -errno, "cannot attach the sampler to its perf event");
@@ -186,12 +205,12 @@ static int attach(struct sampler *s, const struct bpf_program *program, int fd, 
 	return 0;
 }
 
-int sampler_start(struct sampler *s, const struct programs *programs, struct err *err)
+static int start_one(struct sampler *s, const struct programs *programs, struct err *err)
 {
 	int rc;
 
 	if (!programs) {
-		rc = s->at_exec ? 0 : sampler_pause(s, false);
+		rc = s->at_exec ? 0 : perf_events_control(&s->events, PERF_EVENT_IOC_ENABLE);
 		return rc < 0 ? err_set(err, rc, "cannot start the sampler") : 0;
 	}
 	/* A tracepoint has its programs for all CPUs. */
@@ -206,10 +225,23 @@ int sampler_start(struct sampler *s, const struct programs *programs, struct err
 	return 0;
 }
 
+int sampler_start(struct sampler *s, const struct programs *programs, struct err *err)
+{
+	int rc = 0;
+
+	for (; s && rc >= 0; s = s->next)
+		rc = start_one(s, programs, err);
+	return rc;
+}
+
 int sampler_pause(const struct sampler *s, bool is_paused)
 {
-	return perf_events_control(&s->events,
-				   is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
+	int rc = 0;
+
+	for (; s && rc >= 0; s = s->next)
+		rc = perf_events_control(&s->events, is_paused ? PERF_EVENT_IOC_DISABLE
+							       : PERF_EVENT_IOC_ENABLE);
+	return rc;
 }
 
 struct drain {
@@ -229,17 +261,22 @@ static int on_record(void *data, struct span record)
 	d->sampler->lost += sample.lost;
 	if (sample.lost || !sample.pid) /* or the idle task */
 		return 0;
+	sample.event = d->sampler->number;
 	return perf_sample_tell(&sample, d->sampler->buffers, d->fn, d->data);
 }
 
 int sampler_drain(struct sampler *s, ring_fn fn, void *data)
 {
-	struct drain d = { s, fn, data };
+	int rc = 0;
 
-	return perf_events_drain(&s->events, on_record, &d);
+	for (; s && rc >= 0; s = s->next) {
+		struct drain d = { s, fn, data };
+		rc = perf_events_drain(&s->events, on_record, &d);
+	}
+	return rc;
 }
 
-uint64_t sampler_lost(const struct sampler *s)
+static uint64_t lost_of(const struct sampler *s)
 {
 	struct {
 		uint64_t value, lost;
@@ -254,6 +291,24 @@ uint64_t sampler_lost(const struct sampler *s)
 	return lost > s->lost ? lost : s->lost;
 }
 
+uint64_t sampler_lost(const struct sampler *s)
+{
+	uint64_t lost = 0;
+
+	for (; s; s = s->next)
+		lost += lost_of(s);
+	return lost;
+}
+
+uint64_t sampler_malformed(const struct sampler *s)
+{
+	uint64_t malformed = 0;
+
+	for (; s; s = s->next)
+		malformed += s->events.malformed;
+	return malformed;
+}
+
 uint64_t sampler_rate(const struct sampler *s)
 {
 	if (!s->kind.is_time)
@@ -265,6 +320,10 @@ uint64_t sampler_rate(const struct sampler *s)
 
 void sampler_close(struct sampler *s)
 {
+	if (s->next)
+		sampler_close(s->next);
+	free(s->next);
+	s->next = NULL;
 	vec_for_each(&s->links, link)
 		bpf_link__destroy(*link);
 	vec_release(&s->links);

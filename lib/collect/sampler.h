@@ -35,6 +35,8 @@ struct sampler_options {
 };
 
 struct sampler {
+	uint32_t number;      /* of its event, from 0 on */
+	struct sampler *next; /* of the next event; owned */
 	struct event_kind kind;
 	bool has_no_pmu;            /* cycles were wanted and are not to be had */
 	bool is_user_only;          /* the kernel is not ours to look at */
@@ -50,6 +52,8 @@ struct sampler {
 };
 
 int sampler_open(struct sampler *ret, const struct sampler_options *opt, struct err *err);
+/* One more event; all that follows is of all of them. */
+int sampler_add(struct sampler *s, const struct sampler_options *opt, struct err *err);
 /* From here on samples come. @programs: those that take them, or NULL with rings. */
 int sampler_start(struct sampler *s, const struct programs *programs, struct err *err);
 /* Pause, and go on. */
@@ -60,8 +64,9 @@ DEFINE_CLEANUP_EMBEDDED(sampler_close, struct sampler)
 /* Give what is in the rings to @fn, as events of our programs; none without rings. */
 int sampler_drain(struct sampler *s, ring_fn fn, void *data);
 
-/* Samples that did not fit into the rings. */
+/* Samples that did not fit into the rings, and what was none. */
 uint64_t sampler_lost(const struct sampler *s);
+uint64_t sampler_malformed(const struct sampler *s);
 /* Samples that stand for one second of CPU time; 0: they do not stand for time. */
 uint64_t sampler_rate(const struct sampler *s);
 

@@ -210,8 +210,8 @@ int session_count_losses(struct session *s)
 	s->losses.now[LOSS_MAPPING_LIMIT] = s->processes.unknown_mappings;
 	s->losses.now[LOSS_OBJECT_UNOPENED] = s->objects.unopened;
 	s->losses.now[LOSS_SAMPLE_RING_FULL] += sampler_lost(&s->sampler);
-	s->losses.now[LOSS_MALFORMED] = s->sideband.events.malformed + s->sampler.events.malformed +
-					s->malformed_probes +
+	s->losses.now[LOSS_MALFORMED] = s->sideband.events.malformed +
+					sampler_malformed(&s->sampler) + s->malformed_probes +
 					(s->ring ? ring_malformed(s->ring) : 0);
 	return rc;
 }

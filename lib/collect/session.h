@@ -48,6 +48,7 @@ struct session_watch {
 	void *data;
 };
 #define SESSION_WATCHES_MAX 2
+#define SESSION_EVENTS_MAX  8
 
 struct session_options {
 	const char *tool;         /* "accel-prof 0.1.0" */
@@ -75,7 +76,10 @@ struct session_options {
 	int64_t rank;      /* of a distributed job, for the processes; -1: none */
 
 	enum session_engine engine;
-	const char *event;          /* event_kind_parse(); NULL: what there is */
+	/* What is sampled on, for event_kind_parse(); none: what there is. SESSION_EVENTS_MAX at most;
+	 * the first is that of the header. */
+	const char *const *events;
+	size_t event_count;
 	uint64_t frequency, period; /* 0: SAMPLER_FREQUENCY, or each hit of a tracepoint */
 	enum session_stacks stacks;
 	enum session_waits waits;

@@ -139,7 +139,7 @@ class Engine(unittest.TestCase):
         """Init is root's: nobody may not look, and is told what would help."""
         done = self.record('-p', '1', '--duration', '0.1')
         self.assertEqual(done.returncode, 1)
-        self.assertIn('perf_event_paranoid', done.stderr)
+        self.assertIn("which is user 0's", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_as_root(self):

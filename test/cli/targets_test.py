@@ -164,6 +164,37 @@ class Targets(unittest.TestCase):
             self.assertIn('often', done.stdout)
             self.assertGreater(len(Capture(self.data).samples), 100, engine)
 
+    def test_several_events(self):
+        """Each sample says which it was taken on; of each event there is a metric."""
+        script = 'import mmap; m = mmap.mmap(-1, 4096 * 2000)\nfor i in range(2000): m[4096 * i] = 1'
+        for engine in ENGINES:
+            self.record('--engine', engine, '-e', 'page-faults,minor-faults', '-e', 'context-switches',
+                        '-c', '10', '--', '/usr/bin/python3', '-c', script)
+            samples = re.findall(r'^CPU_SAMPLE (.*)$', Capture(self.data).text, re.MULTILINE)
+            named = [re.search(r'\bevent=\d+:"([^"]*)"', sample) for sample in samples]
+            faults = sum(bool(name) and name[1] == 'minor-faults' for name in named)
+            for metric, count in (('cpu-samples', named.count(None)), ('event:minor-faults', faults)):
+                self.assertGreater(count, 50, engine)
+                done = run('export', '--format', 'folded', '--metric', metric, '-i', self.data)
+                lines = [line.rpartition(' ') for line in done.stdout.splitlines()
+                         if not line.startswith('[lost]')]
+                self.assertEqual(sum(int(n) for _, _, n in lines), count, (engine, metric))
+                self.assertGreater(sum(int(n) for stack, _, n in lines if ';mmap.cpython' in stack),
+                                   count / 2, (engine, metric))
+
+    def test_too_many_events(self):
+        done = run('record', '-e', ','.join(['page-faults'] * 9), '-o', self.data, '--', 'true')
+        self.assertEqual(done.returncode, 129)
+        self.assertIn('8 events at most', done.stderr)
+
+    def test_what_cannot_be(self):
+        """Numbers beyond what there is."""
+        for option, value, text in (('-C', '4000', 'there is no CPU 4000'),
+                                    ('-c', str(2**64 - 1), 'no number of events')):
+            done = run('record', option, value, '-o', self.data, '--', 'true')
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(text, done.stderr)
+
     def test_no_such_event(self):
         done = run('record', '-e', 'nonsense', '-o', self.data, '--', 'true')
         self.assertEqual(done.returncode, 1)

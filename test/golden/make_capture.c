@@ -114,6 +114,8 @@ static void one_sample(struct capture_writer *w)
 	      "stack");
 	PUT(w, CPU_SAMPLE, cpu_sample, .time_ns = SECONDS(100.25), .thread = THREAD,
 	    .stack = sample_stack, .cpu = 2, .flags = CPU_SAMPLE_IN_KERNEL, .weight = 1);
+	PUT(w, CPU_SAMPLE, cpu_sample, .time_ns = SECONDS(100.375), .thread = THREAD,
+	    .stack = sample_stack, .cpu = 1, .weight = 1, .event = string(w, "page-faults"));
 	check(w,
 	      capture_writer_stack(w, frames + 1, 2, STACK_ROOTED | STACK_BY_TABLE, &launch_stack),
 	      "stack");
