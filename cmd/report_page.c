@@ -2,6 +2,7 @@
 #include "cmd/report.h"
 
 #include "cmd/next.h"
+#include "cmd/trust.h"
 #include "cmd/verdict.h"
 
 #include <string.h>

@@ -12,7 +12,5 @@ const char *verdict_key(enum verdict verdict);
 
 /* Two lines; nothing when the capture has no device time. */
 void verdict_lines(struct strbuf *out, const struct view *v, unsigned width);
-/* The two lines that begin with "trust". */
-void trust_lines(struct strbuf *out, const struct view *v, unsigned width);
 /* The same as values of an object that the caller has opened. */
 void verdict_json(struct json *j, const struct analysis_summary *s);
