@@ -11,6 +11,8 @@
 #include "cmd/tell.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #define OUTPUT_DEFAULT "accel-prof.archive"
 
@@ -62,7 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (c->extract && (c->output || c->source_path))
 			argp_error(state, "--extract goes with neither -o nor --source-path");
-		if (!c->extract && c->path && !input_can_be_read_twice(c->path))
+		/* Of one that is not there, opening it tells. */
+		if (!c->extract && c->path && !input_can_be_read_twice(c->path) &&
+		    (!strcmp(c->path, "-") || access(c->path, F_OK) == 0))
 			argp_error(state, "'%s' is read twice: it must be a file", c->path);
 		return 0;
 	default:

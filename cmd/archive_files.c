@@ -22,6 +22,7 @@ struct binary {
 	uint32_t path; /* in `names` */
 	struct elf_build_id id;
 	uint64_t size;
+	bool has_file, has_debug; /* in the capture, as it is an archive already */
 };
 
 /* A code object whose parts come one after the other. */
@@ -33,7 +34,10 @@ struct code {
 struct archive_files {
 	struct strtab names; /* of files */
 	VEC(struct binary) binaries;
-	struct strtab host; /* source files of host code, without a checksum */
+	struct hash by_content; /* (path, build ID) -> binary */
+	struct hash by_object;  /* object -> binary */
+	struct strtab held;     /* source files that the capture has, as it is an archive already */
+	struct strtab host;     /* source files of host code, without a checksum */
 	VEC(struct device_object *) objects;
 	VEC(uint8_t *) object_bytes;
 	const char *source_path;
@@ -66,7 +70,10 @@ void archive_files_free(struct archive_files *f)
 	vec_release(&f->object_bytes);
 	vec_release(&f->code.bytes);
 	vec_release(&f->binaries);
+	hash_release(&f->by_content);
+	hash_release(&f->by_object);
 	strtab_release(&f->names);
+	strtab_release(&f->held);
 	strtab_release(&f->host);
 	free(f);
 }
@@ -89,7 +96,31 @@ static int find_object(struct archive_files *f, const struct capture_reader *r,
 	b.id.size = o->build_id.size;
 	if (strtab_add(&f->names, path, &b.path) < 0)
 		return -ENOMEM;
-	return vec_push(&f->binaries, b);
+	uint64_t key = hash_bytes(b.id.bytes, b.id.size) + b.path;
+	const uint64_t *known = hash_get(&f->by_content, key);
+	uint64_t place = known ? *known : f->binaries.len;
+	if (!known && (hash_set(&f->by_content, key, place) < 0 || vec_push(&f->binaries, b) < 0))
+		return -ENOMEM;
+	return hash_set(&f->by_object, o->id + 1ull, place);
+}
+
+/* A part of a file; the first is enough to know it. */
+static int find_file(struct archive_files *f, const struct capture_reader *r,
+		     const struct record_file *file)
+{
+	const uint64_t *known = hash_get(&f->by_object, file->object + 1ull);
+	const char *path = capture_reader_text(r, file->path);
+	uint32_t number;
+
+	if (file->part_offset)
+		return 0;
+	if (file->kind == FILE_SOURCE)
+		return strtab_add(&f->held, path, &number);
+	if (known && file->kind == FILE_BINARY)
+		f->binaries.data[*known].has_file = true;
+	else if (known && file->kind == FILE_DEBUG)
+		f->binaries.data[*known].has_debug = true;
+	return 0;
 }
 
 static int find_lines(struct archive_files *f, const struct capture_reader *r,
@@ -153,6 +184,8 @@ int archive_files_find(struct archive_files *f, struct capture_reader *r, struct
 			rc = find_lines(f, r, &rec.symbol);
 		else if (rec.type == RECORD_CODE_OBJECT)
 			rc = find_code(f, &rec.code_object);
+		else if (rec.type == RECORD_FILE)
+			rc = find_file(f, r, &rec.file);
 		if (rc < 0)
 			return err_set(err, rc, "cannot look for files");
 	}
@@ -247,13 +280,17 @@ static int take_binaries(struct archiving *x)
 {
 	vec_for_each(&x->f->binaries, b) {
 		char debug[ELF_BUILD_ID_PATH_BYTES];
-		int rc = take_binary(x, FILE_BINARY, b, strtab_text(&x->f->names, b->path));
+		int rc = b->has_file;
+		if (!rc)
+			rc = take_binary(x, FILE_BINARY, b, strtab_text(&x->f->names, b->path));
 		if (rc < 0)
 			return rc;
 		x->count->binaries += rc != 0;
 		x->count->no_binaries += rc == 0;
 		elf_build_id_path(&b->id, debug);
-		rc = take_binary(x, FILE_DEBUG, b, debug);
+		rc = b->has_debug;
+		if (!rc)
+			rc = take_binary(x, FILE_DEBUG, b, debug);
 		if (rc < 0)
 			return rc;
 		x->count->debug += rc != 0;
@@ -326,6 +363,11 @@ static int take_sources(struct archiving *x)
 {
 	struct hash taken = { 0 }; /* path -> whether it is */
 	int rc = 0;
+	for (uint32_t i = 1; i < strtab_count(&x->f->held) && rc >= 0; i++) {
+		struct span path = strtab_get(&x->f->held, i);
+		rc = hash_set(&taken, hash_bytes(path.data, path.size), 1);
+	}
+	x->count->sources += strtab_count(&x->f->held) ? strtab_count(&x->f->held) - 1 : 0;
 	vec_for_each(&x->f->objects, o)
 		rc = rc ? rc : take_object_sources(x, *o, &taken);
 	rc = rc ? rc : take_listed(x, NULL, &x->f->host, &taken);

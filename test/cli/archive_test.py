@@ -109,6 +109,20 @@ class Archive(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(os.listdir(outside), [])
 
+    def test_of_an_archive(self):
+        """Files that it has are neither taken again nor said to be missing."""
+        once, _ = self.archive('--source-path', self.folder)
+        files = self.extract(once)
+        shutil.rmtree(os.path.join(self.folder, 'files'))
+        os.unlink(self.binary)
+        twice = os.path.join(self.folder, 'twice')
+        done = run('archive', '-o', twice, once)
+        self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
+        self.assertIn('1 binaries, ', done.stderr)
+        self.assertNotIn('binaries are not here', done.stderr)
+        self.assertEqual(self.extract(twice), files)
+        self.assertEqual(run('dump', once).stdout.count('\nFILE '), run('dump', twice).stdout.count('\nFILE '))
+
     def test_archives_can_be_merged(self):
         archive, _ = self.archive()
         both = os.path.join(self.folder, 'both')
@@ -122,7 +136,7 @@ class Archive(unittest.TestCase):
         out = os.path.join(self.folder, 'out')
         for args, status, text in [
                 (['-o', out, cut], 1, 'cut off'),
-                (['-o', out, os.path.join(self.folder, 'none')], 129, 'it must be a file'),
+                (['-o', out, os.path.join(self.folder, 'none')], 1, 'No such file'),
                 (['-o', out, '-'], 129, 'it must be a file'),
                 (['--extract', out, '-o', out, self.data], 129, '--extract goes with neither'),
                 (['--source-path', out + 'x', '-o', out, self.data], 1, 'cannot open')]:
