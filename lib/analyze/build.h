@@ -37,6 +37,47 @@ int build_launch_node(const struct build *b, const struct launch *l, uint32_t *r
 bool build_op_passes(const struct build *b, const struct op *op);
 bool build_launch_passes(const struct build *b, const struct launch *l);
 
+/* Whether the metric is to be built, and has data. */
+bool build_wants(const struct build *b, const char *name);
+/* What was lost has a frame of its own; nobody knows whose it was, so a filter leaves it out. */
+bool build_lost_any(const struct analysis *a, const char *what);
+int build_lost(struct build *b, const char *what);
+/* Put the sum of each (thread, stack) on its node. */
+int build_sums(struct build *b, const uint64_t *sums);
+
+/* build_device.c: */
+bool has_ops(const struct analysis *a);
+bool has_wall(const struct analysis *a);
+bool has_launches(const struct analysis *a);
+bool has_device_samples(const struct analysis *a);
+bool has_energy(const struct analysis *a);
+bool has_idle_host(const struct analysis *a);
+int build_wall(struct build *b);
+int build_device_time(struct build *b);
+int build_device_samples(struct build *b);
+int build_launches(struct build *b);
+int build_energy(struct build *b);
+int build_idle_host(struct build *b);
+
+/* build_host.c: */
+bool has_cpu_samples(const struct analysis *a);
+bool has_cpu_time(const struct analysis *a);
+bool has_blocked(const struct analysis *a);
+bool has_event(const struct analysis *a, const char *metric);
+int build_cpu_samples(struct build *b);
+int build_cpu_time(struct build *b);
+int build_blocked(struct build *b);
+int build_events(struct build *b);
+int build_memory_peak(struct build *b);
+int build_memory_allocated(struct build *b);
+int build_allocations(struct build *b);
+
+/* build_syncs.c: */
+bool has_sync_idle(const struct analysis *a);
+int build_syncs(struct build *b);
+int build_sync_wait(struct build *b);
+int build_sync_idle(struct build *b);
+
 /* build_costs.c: */
 bool has_flops(const struct analysis *a);
 bool has_flops8(const struct analysis *a);
