@@ -139,15 +139,13 @@ int sandbox_drop(int keep_fd, struct err *err)
 	if (oom >= 0)
 		(void)io_write_all(oom, "1000", 4);
 	reset_signals();
-	int rc = set_limits(err);
+	/* Before the limit of files: who starts a worker may have more of them open. */
+	int rc = close_files(keep_fd, err);
 	if (rc < 0)
 		return rc;
-	rc = drop_ids(err);
-	if (rc < 0)
-		return rc;
-	rc = close_files(keep_fd, err);
-	oom = -1;
-	return rc;
+	oom = -1; /* closed with the others */
+	rc = set_limits(err);
+	return rc < 0 ? rc : drop_ids(err);
 }
 
 /* Everything that reading, allocating and answering take. Not among them: whatever takes a path or makes a
