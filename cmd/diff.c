@@ -142,6 +142,7 @@ static int side_open(struct diff_side *s, struct err *err)
 	const struct analysis_filter *filter = &s->filter;
 	int rc = analysis_summarize(s->a, filter, &s->s, err);
 	rc = rc ? rc : analysis_work(s->a, filter, &s->work, err);
+	rc = rc ? rc : analysis_devices(s->a, filter, &s->devices, &s->device_count, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < s->work.step_count; i++)
@@ -176,6 +177,7 @@ static int side_add_up(struct diff_side *s, bool is_host, struct err *err)
 static int side_close(struct diff_side *s, int status)
 {
 	work_release(&s->work);
+	free(s->devices);
 	profile_free(s->p);
 	analysis_summary_release(&s->s);
 	analysis_free(s->a);
@@ -215,12 +217,23 @@ static int diff_open(struct diff_options *opt, struct err *err)
 
 /* ---- writing ---- */
 
+static bool has_device(const struct diff *d)
+{
+	return !d->is_host;
+}
+
+/* Without a timeline nothing is known of what the time went to. */
+static bool has_timeline(const struct diff *d)
+{
+	return d->sides[MATCH_BASE].s.device_count || d->sides[MATCH_NEW].s.device_count;
+}
+
 static const struct {
 	int (*make)(struct sheet *t, const struct diff *d, struct err *err);
-	bool needs_device;
+	bool (*is_told)(const struct diff *d); /* in text; NULL: always */
 } tables[] = {
-	{ diff_parts, true }, { diff_families, true }, { diff_code, false },
-	{ diff_rows, true },  { diff_levels, true },
+	{ diff_parts, has_timeline }, { diff_families, has_device }, { diff_code, NULL },
+	{ diff_rows, has_device },    { diff_levels, has_device },
 };
 
 static int print_table(int (*make)(struct sheet *, const struct diff *, struct err *),
@@ -265,7 +278,7 @@ static int write_text(const struct diff *d, struct err *err)
 	putchar('\n');
 	rc = rc ? rc : print_verdict(d, err);
 	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0 && !diff_is_none(d); i++) {
-		if (!d->is_host || !tables[i].needs_device)
+		if (!tables[i].is_told || tables[i].is_told(d))
 			rc = print_table(tables[i].make, d, err);
 	}
 	return rc;

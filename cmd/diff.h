@@ -13,6 +13,8 @@ struct diff_side {
 	struct analysis *a;
 	struct analysis_summary s;
 	struct work work;
+	struct analysis_device *devices; /* with work, a timeline or none */
+	size_t device_count;
 	size_t step_count; /* in the part of the capture that is meant */
 	bool has_marks;    /* for them */
 	bool has_runs;     /* it is several recordings of the same, merged */

@@ -82,8 +82,8 @@ static const char *file_name(const char *path)
 
 static const char *device_name(const struct diff_side *s)
 {
-	const char *name = s->s.device_count ? s->s.devices[0].name : "";
-	return *name ? name : s->s.device_count ? s->s.devices[0].runtime : "";
+	const char *name = s->device_count ? s->devices[0].name : "";
+	return *name ? name : s->device_count ? s->devices[0].runtime : "";
 }
 
 /* What describes the run, and not what came of it, how an import went or what could not be had. */
@@ -164,7 +164,7 @@ int diff_header(struct sheet *t, const struct diff *d, struct err *err)
 	sheet_text(t, FACT_DIFFERS, "");
 	if (!d->is_host) {
 		add_fact(t, "device", device_name(b), device_name(n));
-		add_number_fact(t, "devices", b->s.device_count, n->s.device_count);
+		add_number_fact(t, "devices", b->device_count, n->device_count);
 	}
 	if (analysis_info(b->a, world) || analysis_info(n->a, world)) {
 		add_fact(t, "ranks", analysis_info(b->a, world), analysis_info(n->a, world));

@@ -196,6 +196,20 @@ class Diff(Compared):
         self.assertLess(text.index('Not the same conditions: 2 of these differ'),
                         text.index('\nstep '))
 
+    def test_totals_of_two_devices(self):
+        """Without a timeline: the devices are told apart, and nothing is said of idle time."""
+        def totals(kind, arch, time):
+            root = {'frame': {'name': 'ROOT'}, 'metrics': {'count': 0, 'time (ns)': 0}, 'children': [
+                {'frame': {'name': 'gemm'}, 'children': [],
+                 'metrics': {'count': 3, 'time (ns)': time, 'device_id': '0', 'device_type': kind}}]}
+            return self.file(json.dumps([root, {kind: {'0': {'arch': arch}}}]))
+        base, new = totals('CUDA', '90', 100), totals('HIP', 'gfx942', 90)
+        text = run('diff', base, new).stdout
+        self.assertRegex(text, r'\ndevice +CUDA 90 +HIP gfx942 +differs\n')
+        self.assertRegex(text, r'\ndevices +1 +1\n')
+        self.assertIn('device work 100 ns -> 90 ns (-10.0 %)', text)
+        self.assertNotIn('WHAT THE TIME WENT TO', text)
+
     def test_mistakes(self):
         path = self.file(training(1, 2))
         for args, status, text in [
