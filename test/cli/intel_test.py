@@ -26,7 +26,8 @@ ICD = '/etc/OpenCL/vendors/intel.icd'
 # compiler of that age write zebins for OpenCL, as later ones do.
 DRIVER = {'NEOReadDebugKeys': '1', 'SetCommandStreamReceiver': '1', 'ProductFamilyOverride': 'pvc',
           'HardwareInfoOverride': '2x8x8', 'EnableTimestampPacket': '0', 'OCL_ICD_VENDORS': ICD,
-          'IGC_EnableZEBinary': '1', 'PYOPENCL_NO_CACHE': '1'}
+          'IGC_EnableZEBinary': '1', 'PYOPENCL_NO_CACHE': '1',
+          'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
 CALLERS = {'multiply_basic': 'mm_basic', 'multiply_local': 'mm_local',
            'multiply_tiled': 'mm_tiled'}
 
@@ -131,11 +132,6 @@ class Outside(Driver):
         self.assertEqual([r['name'] for r in capture.records['SYNC']],
                          ['zeCommandQueueSynchronize'] * 6)
 
-    def test_opencl(self):
-        output, capture = self.outside(*self.command('cl', 6))
-        self.assertEqual(self.callers(capture), self.truth(output)[0])
-        self.assertEqual(capture.lost(), [])
-
     def test_attached(self):
         """Launches have callers; OpenCL's kernels have their names from memory, Level Zero's none."""
         expected = {('', function): 6 for function in CALLERS}
@@ -146,16 +142,6 @@ class Outside(Driver):
         for (_, function), number in self.callers(capture).items():
             count[function] += number
         self.assertEqual(count, {function: 6 for function in CALLERS})
-
-    def test_pyopencl(self):
-        output, capture = self.outside('/usr/bin/python3', PYTHON, TEXT, '10')
-        if 'no pyopencl' in output:
-            self.skipTest('no pyopencl (package python3-pyopencl)')
-        self.assertEqual(Counter(capture.kernels[r.number('kernel')] for r in capture.launches),
-                         {kernel: 10 for kernel in CALLERS.values()})
-        folded = run('flamegraph', '-i', self.data, '--format', 'folded').stdout
-        for function, kernel in CALLERS.items():
-            self.assertRegex(folded, rf'(?m);py::{function} .*;{kernel}_')
 
 
 class Located(Driver):
@@ -213,6 +199,9 @@ class Inside(Located):
                         {name: int(address) for name, address in re.findall(
                             r'^kernel (\w+) address (\d+)$', output, re.MULTILINE)})
         self.check_modules(capture)
+        folded = run('flamegraph', '-i', self.data, '--format', 'folded').stdout
+        for function, kernel in CALLERS.items():
+            self.assertRegex(folded, rf'(?m);py::{function} .*;{kernel}_')
 
     def test_without_debug_information(self):
         """What it was built without is not needed to know where it is."""
@@ -242,7 +231,7 @@ class Inside(Located):
         """Where no Intel driver is the program is as it was."""
         mm = os.path.join(os.environ['WORKLOAD_DIR'], 'launches')
         output, capture = self.record(mm, '-n', '100', OCL_ICD_VENDORS='/etc/OpenCL/vendors')
-        if 'POCL' not in {r.get('vendor') for r in capture.records['DEVICE']}:
+        if not capture.records['DISPATCH']:
             self.skipTest('no POCL (package pocl-opencl-icd)')
         self.assertIn('total 100', output)
         self.assertEqual(len(capture.launches), 101)
@@ -295,13 +284,13 @@ class Inserted(Located):
 
     def test_left(self):
         """Attached to again and again: nothing of it is left, and the program does what it would have done."""
-        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 5
+        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 10
         with self.waiting('cl') as target:
             self.assertEqual(target.stdout.readline(), 'ready\n')
             states = []
             for _ in range(times):
                 done = run('record', '-q', '--inject', '-o', self.data, '-p', str(target.pid),
-                           '--duration', '0.1')
+                           '--duration', '0.3')
                 self.assertEqual(done.returncode, 0, done.stderr)
                 if len(states) < 2:
                     states.append(self.gone(target))

@@ -32,6 +32,8 @@ struct backend {
 	void (*multiply_tiled)(void);
 	/* All that was asked for is done. */
 	void (*finish)(void);
+	/* What was asked for will not be done; Level Zero only. */
+	void (*empty)(void);
 	void (*dump)(const char *path);
 };
 

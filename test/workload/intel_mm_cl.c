@@ -124,6 +124,12 @@ static void dump_cl(const char *path)
 }
 
 const struct backend cl_backend = {
-	begin_cl,       open_cl,        address_cl, multiply_basic,
-	multiply_local, multiply_tiled, finish,     dump_cl,
+	.begin = begin_cl,
+	.open = open_cl,
+	.address = address_cl,
+	.multiply_basic = multiply_basic,
+	.multiply_local = multiply_local,
+	.multiply_tiled = multiply_tiled,
+	.finish = finish,
+	.dump = dump_cl,
 };

@@ -164,7 +164,19 @@ static void dump_ze(const char *path)
 	free(bytes);
 }
 
+static void empty(void)
+{
+	check(zeCommandListReset(list), "zeCommandListReset");
+}
+
 const struct backend ze_backend = {
-	begin_ze,       open_ze,        address_ze, multiply_basic,
-	multiply_local, multiply_tiled, finish,     dump_ze,
+	.begin = begin_ze,
+	.open = open_ze,
+	.address = address_ze,
+	.multiply_basic = multiply_basic,
+	.multiply_local = multiply_local,
+	.multiply_tiled = multiply_tiled,
+	.finish = finish,
+	.empty = empty,
+	.dump = dump_ze,
 };
