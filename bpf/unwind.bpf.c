@@ -319,6 +319,9 @@ __noinline int leave_uprobes(struct slot *slot)
 		walk->state.pc = BPF_CORE_READ(utask, vaddr) + (pc - copy);
 	else
 		leave_trampoline(walk, utask);
+	/* Whoever goes on with a copy begins there too. */
+	walk->regs[UNWIND_REG_RA] = walk->state.pc;
+	walk->regs[UNWIND_REG_SP] = walk->state.sp;
 	return 0;
 }
 
@@ -655,7 +658,40 @@ static __always_inline bool wants_copy(const struct event_stack *stack, u64 now_
 struct copy_context {
 	struct unwind_copying *state; /* in the slot whose stack it is */
 	struct slot *slot;            /* the part's own */
+	u64 returns;                  /* the first struct return_instance of the task; 0: none */
 };
+
+struct return_restore {
+	struct event_copy *copy;
+	struct return_instance *at;
+};
+
+static long return_restore_step(u32 i, struct return_restore *r)
+{
+	struct return_instance *at = r->at;
+
+	if (!at)
+		return 1;
+	u64 offset = BPF_CORE_READ(at, stack) - r->copy->stack_address;
+	if (!(offset & 7) && offset < r->copy->stack_size) {
+		offset &= EVENT_COPY_BYTES - 8;
+		*(u64 *)(r->copy->stack + offset) = BPF_CORE_READ(at, orig_ret_vaddr);
+	}
+	r->at = BPF_CORE_READ(at, next);
+	return 0;
+}
+
+/* What return probes have taken off the stack, put back where the copy has it: who goes on with that can
+ * ask the kernel for nothing. */
+static __noinline void restore_returns(struct copy_context *c)
+{
+	struct return_restore r = {
+		.copy = (struct event_copy *)c->slot->words,
+		.at = (struct return_instance *)c->returns,
+	};
+
+	bpf_loop(RETURN_PROBES_MAX, return_restore_step, &r, 0);
+}
 
 static long read_piece(u32 i, struct copy_context *c)
 {
@@ -707,6 +743,8 @@ static long send_part(u32 part, struct copy_context *c)
 	copy->stack_address = state->address;
 	copy->stack_size = 0;
 	bpf_loop(EVENT_COPY_PIECES, read_piece, c, 0);
+	if (c->returns)
+		restore_returns(c);
 	state->address += EVENT_COPY_BYTES;
 	size = copy->stack_size;
 	if (size > EVENT_COPY_BYTES)
@@ -725,12 +763,16 @@ static __noinline void send_copy(struct slot *slot, struct event_stack *stack)
 {
 	u64 first = slot->walk.regs[UNWIND_REG_SP], sp = slot->walk.state.sp;
 	struct copy_context c = { .state = &slot->walk.copying, .slot = slot_claim() };
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct uprobe_task *utask = BPF_CORE_READ(task, utask);
 
 	if (!c.slot)
 		return;
 	/* From the innermost frame on, if that is near: libunwind has to begin there. */
 	if (sp - first < EVENT_COPY_BYTES)
 		sp = first;
+	if (slot->walk.xol && utask)
+		c.returns = (u64)BPF_CORE_READ(utask, return_instances);
 	c.state->address = sp & ~(u64)(EVENT_COPY_PIECE - 1);
 	c.state->hole = 0;
 	c.state->holes = 0;

@@ -210,6 +210,12 @@ class Stacks(unittest.TestCase):
         self.assertGreater(len(below), 100)
         self.assertFalse(any(m == '[uprobes]' for s in samples for m, _ in s[2]))
 
+    def test_return_probe_in_copies(self):
+        """A copied stack has the return addresses that the probes have taken off it: none is looked for."""
+        samples = self.check(self.with_return_probe('_ZL3oddm', 'odd'), table=0, settled=False)
+        self.assertGreater(percent(samples, 'by-copy'), 50, summary(samples))
+        self.assertLess(percent(samples, 'by-scan'), 5, summary(samples))
+
     def test_many_return_probes(self):
         """A third of 45 frames has one pending, and most of the time goes into the probes."""
         capture = self.with_return_probe('_ZN5small5visitEjm', 'calls')
