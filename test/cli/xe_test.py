@@ -205,6 +205,8 @@ class Xe(Driver):
 
 # Of 100,000 samples: which kernel has how many, and how many of these are "sbid".
 SAMPLES = {'mm_basic': (72000, 60000), 'mm_local': (21000, 15400), 'mm_tiled': (6000, 3000)}
+# The result of an instruction that takes this token is waited for.
+TOKEN = re.compile(r'\$(\d+)\.dst')
 ELSEWHERE = 0x8000deadbee8 # nobody's code: 1 % of the samples, in "sync"
 
 
@@ -240,11 +242,13 @@ class Truth(Driver):
         """{(address, reason): samples}, spread over each kernel's instructions."""
         counts = {(ELSEWHERE, 'sync'): 1000}
         for name, (all_samples, sbid) in SAMPLES.items():
-            places = [i['offset'] - functions[name]['offset']
-                      for i in functions[name]['instructions']][5::7]
+            instructions = functions[name]['instructions']
+            places = {'sbid': [i for i in instructions if TOKEN.search(i['text'])] or instructions}
             for n in range(all_samples // 100):
                 reason = 'sbid' if n < sbid // 100 else ('send', 'dist_acc', 'active')[n % 3]
-                at = addresses[name] + places[n * n % len(places)], reason
+                among = places.get(reason, instructions[5::7])
+                offset = among[n * n % len(among)]['offset'] - functions[name]['offset']
+                at = addresses[name] + offset, reason
                 counts[at] = counts.get(at, 0) + 100
         return counts
 
@@ -265,7 +269,7 @@ class Truth(Driver):
         self.assertIn(', 18 launches, 100,000 device samples)', said)
         for kernel, address in addresses.items():
             self.assertRegex(output, rf'(?m)^launched \w+ {kernel} 6 address {address:#x}$')
-        return counts, addresses
+        return counts, addresses, functions
 
     def folded(self):
         """{kernel: samples}, {reason: samples}, [(frames, samples)] of the picture."""
@@ -293,7 +297,7 @@ class Truth(Driver):
                          r'(?m)^sbid +78,400 +78\.4\b')
 
     def test_level_zero(self):
-        counts, addresses = self.record('ze')
+        counts, addresses, functions = self.record('ze')
         kernels, reasons, paths = self.folded()
         self.check_shares(kernels, reasons)
         places = {}
@@ -308,8 +312,22 @@ class Truth(Driver):
             self.assertRegex(text, r'^(\(.*?\) *)*[a-z]')
             places[addresses[kernel] + int(offset, 16), frames[-1]] = count
         self.assertEqual(places, {k: v for k, v in counts.items() if k[0] != ELSEWHERE})
-        annotated = run('annotate', '-i', self.data, 'mm_basic').stdout
-        self.assertRegex(annotated, r'sbid: waits for ')
+        self.check_sources(functions['mm_basic'])
+
+    def check_sources(self, function):
+        """What a scoreboard is waited for is the last instruction before that takes the same token."""
+        text = run('annotate', '-i', self.data, function['name']).stdout
+        instructions = function['instructions']
+        for at, waiter in enumerate(instructions):
+            token = TOKEN.search(waiter['text'])
+            shown = re.search(rf'(?m)^ .*> +{waiter["offset"] - function["offset"]:x}:.*sbid.*$', text)
+            if not token or not shown:
+                continue
+            source = next((i for i in reversed(instructions[:at])
+                           if re.search(rf'\${token[1]}(?![\d.])', i['text'])), None)
+            if source:
+                self.assertIn(f'; waits for {source["offset"] - function["offset"]:x} ', shown[0])
+        self.assertIn('; waits for ', text)
 
     def test_two_programs(self):
         """Both have their kernels at the same places: whose a sample is, nobody can know while both are there."""
@@ -325,9 +343,9 @@ class Truth(Driver):
         data = records('pvc', counts)
         self.write(data)
         self.wait_taken()
-        os.write(first, b'go\n')
-        while recorder.stdout.readline() != 'gone\n':
-            pass
+        os.write(first, b'go\nend\n')
+        for line in iter(recorder.stdout.readline, 'gone\n'):
+            self.assertTrue(line, 'the recorder has ended')
         # The first of these may be of an interval that began before it was gone.
         for _ in range(5):
             self.write(data)
