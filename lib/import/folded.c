@@ -18,6 +18,8 @@
 #define READ_BYTES (256u << 10)
 /* A line that is longer is not a stack: megabytes are what the name of one C++ template can have. */
 #define FOLDED_LINE_MAX (64u << 20)
+/* Less of one line than this is not taken for a stack on trust. */
+#define LONG_LINE (32u << 10)
 
 struct buffer {
 	char *data;
@@ -331,6 +333,13 @@ static int folded_import(struct session *s, struct stream *in, struct err *err)
 	return rc;
 }
 
+/* A whole head is the beginning of one line: it may be a stack with a name that has no end. */
+static bool is_long_line(struct span head)
+{
+	return head.size >= LONG_LINE && !memchr(head.data, '\n', head.size) &&
+	       memchr(head.data, ';', head.size) && !strchr("{[<", head.data[0]);
+}
+
 /* Its first lines are stacks with counts, but for a stray one. */
 static int folded_recognise(struct span head)
 {
@@ -338,6 +347,8 @@ static int folded_recognise(struct span head)
 
 	if (memchr(head.data, 0, head.size))
 		return 0;
+	if (is_long_line(head))
+		return 10;
 	for (int lines = 0; pos < head.size && lines < 20; lines++) {
 		const uint8_t *p = head.data + pos, *stop = memchr(p, '\n', head.size - pos);
 		size_t size = stop ? (size_t)(stop - p) : head.size - pos;

@@ -523,6 +523,15 @@ class Formats(unittest.TestCase):
         self.assertEqual(times, {'y;' * 4095 + 'd': 3})
         self.assertEqual(self.imported(text.replace('\n', '\r\n')).records['STACK'], capture.records['STACK'])
 
+    def test_folded_that_begins_with_a_long_line(self):
+        """Longer than all that a format is known by; what else has no line break is still not taken for one."""
+        line = f'a;{"x" * 100_000};c 2\n'
+        self.assertEqual(sum(host_time(self.imported(line + 'a;b 4\n')).values()), 6)
+        for other in '{' + line, '[' + line, line.replace(';', ','):
+            done, _ = import_text(other)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b'is in no format that can be imported', done.stderr)
+
     # ---- files ----
 
     def test_format_option(self):
