@@ -130,8 +130,14 @@ static uint32_t first_counting(const struct payload *b, uint32_t node)
 
 static void node_put(struct payload *b, uint32_t node, uint32_t left_row)
 {
-	uint32_t row = b->table.row_of[b->tree[node].frame];
+	uint32_t row = b->table.row_of[b->tree[node].frame], next = b->tree[node].next;
 
+	/* Where the picture goes on has nothing to do with where nodes lie in memory: the sibling may
+	 * come while this one's children are written. */
+	if (next != PROFILE_NONE) {
+		__builtin_prefetch(&b->tree[next]);
+		__builtin_prefetch(&b->selves[0][next]);
+	}
 	assert(left_row == TABLE_NONE || row >= left_row);
 	put(b, COLUMN_FRAME, left_row == TABLE_NONE ? row : row - left_row);
 	for (int i = 0; i < b->metric_count; i++)
