@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (1u << 14)
+#define SLOTS (1u << 16)
 /* Shorter ones are looked up as fast; longer ones would make the table large. */
 #define SIZE_MIN   32u
 #define SIZE_LIMIT (4u << 10)
