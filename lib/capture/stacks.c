@@ -63,11 +63,24 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint
 /* The node where the @kept root-most frames of a stack end. */
 static uint32_t node_above(const struct stacks *t, const struct stack_entry *entry, uint32_t kept)
 {
-	uint32_t node = kept ? entry->leaf : 0;
+	if (!kept)
+		return 0;
+	const struct stack_run *run = &t->runs.data[entry->run];
+	while (run->depth > kept)
+		run = run_of(t, run->parent);
+	return run->first + (kept - run->depth);
+}
 
-	while (node && run_of(t, node)->depth > kept)
-		node = run_of(t, node)->parent;
-	return node ? run_of(t, node)->first + (kept - run_of(t, node)->depth) : 0;
+static struct stack_entry entry_at(const struct stacks *t, uint32_t leaf, uint32_t depth,
+				   uint32_t flags)
+{
+	return (struct stack_entry){
+		.leaf = leaf,
+		.run = leaf ? t->nodes.data[leaf].run : 0,
+		.flags = flags,
+		.depth = (uint16_t)depth,
+		.is_known = true,
+	};
 }
 
 /* A run of @count nodes below @parent, for node_push(). */
@@ -202,16 +215,12 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 		}
 	}
 
-	struct stack_entry entry = {
-		.depth = stack->count,
-		.flags = stack->flags,
-		.is_known = true,
-	};
-	uint32_t id = t->first + (uint32_t)t->entries.len;
-	int rc = stacks_add(t, stack, id, scratch, ret_delta, &entry.leaf);
+	uint32_t id = t->first + (uint32_t)t->entries.len, leaf;
+	int rc = stacks_add(t, stack, id, scratch, ret_delta, &leaf);
 	if (rc < 0)
 		return rc;
-	if (hash_set(&t->by_stack, key, id) < 0 || vec_push(&t->entries, entry) < 0)
+	if (hash_set(&t->by_stack, key, id) < 0 ||
+	    vec_push(&t->entries, entry_at(t, leaf, stack->count, stack->flags)) < 0)
 		return -ENOMEM;
 	*ret_id = id;
 	return 1;
@@ -239,10 +248,7 @@ int stacks_append(struct stacks *t, const struct record_stack *stack, struct rec
 		scratch[k] = (struct record_frame){ frame->object, frame->offset - base };
 		node = node_push(t, frame->object, frame->offset);
 	}
-	if (vec_push(&t->entries, (struct stack_entry){ .leaf = node,
-							.depth = delta.kept + delta.count,
-							.flags = stack->flags,
-							.is_known = true }) < 0)
+	if (vec_push(&t->entries, entry_at(t, node, delta.kept + delta.count, stack->flags)) < 0)
 		return -ENOMEM;
 	*ret_id = id;
 	*ret_delta = delta;
@@ -296,12 +302,8 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 		return -ENOMEM;
 	for (uint32_t i = 0; i < delta->count; i++)
 		node = node_push(t, delta->frames[i].object, delta->frames[i].offset + base);
-	t->entries.data[id - t->first] = (struct stack_entry){
-		.leaf = node,
-		.depth = (delta->parent ? delta->kept : 0) + delta->count,
-		.flags = flags,
-		.is_known = true,
-	};
+	uint32_t kept = delta->parent ? delta->kept : 0;
+	t->entries.data[id - t->first] = entry_at(t, node, kept + delta->count, flags);
 	*ret_above = above;
 	return 1;
 }

@@ -11,6 +11,7 @@
 #include "capture/limits.h"
 #include "capture/record.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,10 +43,12 @@ struct stack_run {
 
 struct stack_entry {
 	uint32_t leaf;  /* node; 0: a stack without frames */
+	uint32_t run;   /* that of @leaf, which spares looking at the node */
 	uint32_t flags; /* enum stack_flag */
-	uint32_t depth; /* how many frames */
+	uint16_t depth; /* how many frames */
 	bool is_known;
 };
+static_assert(STACK_FRAMES_MAX <= UINT16_MAX, "stack_entry has too little room for a depth");
 
 /* All-zero is an empty one. */
 struct stacks {
