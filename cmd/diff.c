@@ -145,6 +145,8 @@ static int side_open(struct diff_side *s, struct err *err)
 	rc = rc ? rc : analysis_devices(s->a, filter, &s->devices, &s->device_count, err);
 	if (rc < 0)
 		return rc;
+	if (diff_side_index(s) < 0)
+		return err_set(err, -ENOMEM, "cannot compare");
 	for (size_t i = 0; i < s->work.step_count; i++)
 		s->has_runs |= s->work.steps[i].run != 0;
 	return 0;
@@ -178,6 +180,8 @@ static int side_close(struct diff_side *s, int status)
 {
 	work_release(&s->work);
 	free(s->devices);
+	free(s->item_ops);
+	free(s->item_first);
 	profile_free(s->p);
 	analysis_summary_release(&s->s);
 	analysis_free(s->a);

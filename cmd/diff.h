@@ -13,6 +13,9 @@ struct diff_side {
 	struct analysis *a;
 	struct analysis_summary s;
 	struct work work;
+	/* Pieces of work by item: those of item i stand from item_first[i] on, up to the next one's. */
+	uint32_t *item_ops;
+	size_t *item_first;
 	struct analysis_device *devices; /* with work, a timeline or none */
 	size_t device_count;
 	size_t step_count; /* in the part of the capture that is meant */
@@ -91,6 +94,8 @@ struct diff_change diff_change(const struct diff_values values[MATCH_SIDES]);
 
 /* ---- diff_values.c ---- */
 
+/* Before all of these: `item_ops`. 0 or -ENOMEM. */
+int diff_side_index(struct diff_side *s);
 /* 0 or -ENOMEM: the items of a row of `match`, those that are meant, the step and what of it is idle. */
 typedef bool (*diff_meant_fn)(const struct diff *d, int side, size_t item, const void *data);
 int diff_row_change(const struct diff *d, uint32_t row, struct diff_change *ret);

@@ -26,6 +26,30 @@ static void values_release(struct diff_values *v)
 	free(v->fastest);
 }
 
+int diff_side_index(struct diff_side *s)
+{
+	const struct work *w = &s->work;
+	CLEANUP_FREE size_t *next = calloc(w->item_count + 1, sizeof(*next));
+
+	s->item_first = calloc(w->item_count + 1, sizeof(*s->item_first));
+	s->item_ops = calloc(w->op_count + 1, sizeof(*s->item_ops));
+	if (!next || !s->item_first || !s->item_ops)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->op_count; i++) {
+		if (w->op_items[i]) /* its number + 1, where the next one begins */
+			s->item_first[w->op_items[i]]++;
+	}
+	for (size_t i = 0; i < w->item_count; i++) {
+		s->item_first[i + 1] += s->item_first[i];
+		next[i] = s->item_first[i];
+	}
+	for (size_t i = 0; i < w->op_count; i++) {
+		if (w->op_items[i])
+			s->item_ops[next[w->op_items[i] - 1]++] = (uint32_t)i;
+	}
+	return 0;
+}
+
 static uint64_t idle_of(const struct work_step *s)
 {
 	return s->ns > s->busy_ns ? s->ns - s->busy_ns : 0;
@@ -60,9 +84,32 @@ static int take_runs(const struct work *w, struct diff_values *ret, uint32_t **r
 	return 0;
 }
 
-static int take_steps(const struct work *w, const struct choice *c, const uint8_t *meant,
+/* The step of a piece of work, if that counts. */
+static bool find_step(const struct work *w, uint32_t op, size_t *ret)
+{
+	uint32_t step = w->op_steps[op];
+	*ret = step - 1;
+	return step && step <= w->step_count && !w->steps[step - 1].is_left_out;
+}
+
+static void add_to_steps(const struct diff_side *s, const uint8_t *meant, uint64_t *ret)
+{
+	const struct work *w = &s->work;
+	size_t step;
+	for (size_t item = 0; item < w->item_count; item++) {
+		if (!meant[item])
+			continue;
+		for (size_t k = s->item_first[item]; k < s->item_first[item + 1]; k++) {
+			if (find_step(w, s->item_ops[k], &step))
+				ret[step] += w->op_ns[s->item_ops[k]];
+		}
+	}
+}
+
+static int take_steps(const struct diff_side *side, const struct choice *c, const uint8_t *meant,
 		      const uint32_t *runs, struct diff_values *ret)
 {
+	const struct work *w = &side->work;
 	CLEANUP_FREE uint64_t *all = calloc(w->step_count + 1, sizeof(*all));
 	CLEANUP_FREE size_t *counts = calloc(ret->run_count + 1, sizeof(*counts));
 	ret->steps = calloc(w->step_count + 1, sizeof(*ret->steps));
@@ -70,7 +117,7 @@ static int take_steps(const struct work *w, const struct choice *c, const uint8_
 	if (!all || !counts || !ret->steps || !ret->means)
 		return -ENOMEM;
 	if (c->part == PART_ITEMS)
-		work_steps_of(w, meant, all);
+		add_to_steps(side, meant, all);
 	for (size_t i = 0; i < w->step_count; i++) {
 		const struct work_step *s = &w->steps[i];
 		if (s->is_left_out)
@@ -91,28 +138,32 @@ static int take_steps(const struct work *w, const struct choice *c, const uint8_
  * Each item's shortest piece of work in each run, for as many as a step has: what other programs, or a
  * clock that was low for a while, add to some of them is not in it.
  */
-static int add_items(const struct work *w, const uint8_t *meant, const uint32_t *runs,
+static int add_items(const struct diff_side *s, const uint8_t *meant, const uint32_t *runs,
 		     const size_t *steps, struct diff_values *ret)
 {
-	size_t cells = (w->item_count + 1) * ret->run_count;
-	CLEANUP_FREE uint64_t *least = calloc(cells + 1, sizeof(*least));
-	CLEANUP_FREE uint64_t *counts = calloc(cells + 1, sizeof(*counts));
+	const struct work *w = &s->work;
+	CLEANUP_FREE uint64_t *least = calloc(ret->run_count + 1, sizeof(*least));
+	CLEANUP_FREE uint64_t *counts = calloc(ret->run_count + 1, sizeof(*counts));
+	size_t step;
 	if (!least || !counts)
 		return -ENOMEM;
-	for (size_t i = 0; i < w->op_count; i++) {
-		uint32_t item = w->op_items[i], step = w->op_steps[i];
-		if (!item || !step || step > w->step_count || !meant[item - 1] ||
-		    w->steps[step - 1].is_left_out)
+	for (size_t item = 0; item < w->item_count; item++) {
+		if (!meant[item])
 			continue;
-		size_t cell =
-			(size_t)(item - 1) * ret->run_count + (runs[w->steps[step - 1].run] - 1);
-		if (!counts[cell]++ || w->op_ns[i] < least[cell])
-			least[cell] = w->op_ns[i];
-	}
-	for (size_t cell = 0; cell < w->item_count * ret->run_count; cell++) {
-		size_t run = cell % ret->run_count;
-		ret->fastest[run] +=
-			(double)least[cell] * (double)counts[cell] / (double)steps[run];
+		memset(counts, 0, ret->run_count * sizeof(*counts));
+		for (size_t k = s->item_first[item]; k < s->item_first[item + 1]; k++) {
+			uint32_t op = s->item_ops[k];
+			if (!find_step(w, op, &step))
+				continue;
+			uint32_t run = runs[w->steps[step].run] - 1;
+			if (!counts[run]++ || w->op_ns[op] < least[run])
+				least[run] = w->op_ns[op];
+		}
+		for (size_t run = 0; run < ret->run_count; run++)
+			ret->fastest[run] += counts[run]
+						     ? (double)least[run] * (double)counts[run] /
+							       (double)steps[run]
+						     : 0;
 	}
 	return 0;
 }
@@ -140,7 +191,8 @@ static int values_make(const struct diff *d, int side, const struct choice *c,
 	CLEANUP_FREE uint8_t *meant = mark_items(d, side, c);
 	CLEANUP_FREE uint32_t *runs = NULL;
 
-	if (!meant || take_runs(w, ret, &runs) < 0 || take_steps(w, c, meant, runs, ret) < 0)
+	if (!meant || take_runs(w, ret, &runs) < 0 ||
+	    take_steps(&d->sides[side], c, meant, runs, ret) < 0)
 		return -ENOMEM;
 	CLEANUP_FREE uint64_t *idle = calloc(ret->run_count + 1, sizeof(*idle));
 	CLEANUP_FREE size_t *steps = calloc(ret->run_count + 1, sizeof(*steps));
@@ -150,7 +202,7 @@ static int values_make(const struct diff *d, int side, const struct choice *c,
 	add_idle(w, runs, idle, steps, ret);
 	if (c->part == PART_ITEMS)
 		memset(ret->fastest, 0, ret->run_count * sizeof(*ret->fastest));
-	return c->part == PART_IDLE ? 0 : add_items(w, meant, runs, steps, ret);
+	return c->part == PART_IDLE ? 0 : add_items(&d->sides[side], meant, runs, steps, ret);
 }
 
 static int change_of(const struct diff *d, const struct choice *c, struct diff_change *ret)

@@ -195,6 +195,26 @@ static void add_step_change(struct strbuf *out, const struct diff_change *c)
 			c->has_runs ? "" : "; several recordings of each, merged, tell more");
 }
 
+/* Of several runs: what is beyond their spread, be its part of the whole as small as it may. */
+static int add_certain(struct strbuf *out, const struct diff *d)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < d->match.row_count && shown < CAUSES; i++) {
+		struct diff_change c;
+		if (diff_row_change(d, (uint32_t)i, &c) < 0)
+			return -ENOMEM;
+		if (!c.is_certain || fabs(c.percent) < d->noise)
+			continue;
+		strbuf_puts(out, shown++ ? "\n  " : "Beyond the spread of the runs:\n  ");
+		add_name(out, d->match.rows[i].name);
+		strbuf_printf(out, ", %s %+.1f %%",
+			      c.is_fastest ? "at its fastest" : "step by step", c.percent);
+	}
+	strbuf_puts(out, shown ? "\n" : "");
+	return 0;
+}
+
 /* Samples are rare events: so many standard errors of their number are seldom luck. */
 #define SAMPLE_ERRORS 4.0
 
@@ -243,6 +263,8 @@ int diff_verdict(const struct diff *d, struct strbuf *out, struct err *err)
 		rc = add_causes(out, d, c.is_known);
 	else
 		strbuf_putc(out, '\n');
+	if (c.is_known && c.has_runs)
+		rc = rc ? rc : add_certain(out, d);
 	rc = rc ? rc : strbuf_finish(out);
 	return rc < 0 ? err_set(err, rc, "cannot compare") : 0;
 }

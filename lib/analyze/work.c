@@ -244,16 +244,6 @@ int analysis_work(struct analysis *a, const struct analysis_filter *filter, stru
 	return rc < 0 ? err_set(err, rc, "cannot add up the device work") : 0;
 }
 
-void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret)
-{
-	memset(ret, 0, w->step_count * sizeof(*ret));
-	for (size_t i = 0; i < w->op_count; i++) {
-		uint32_t item = w->op_items[i], step = w->op_steps[i];
-		if (item && step && step <= w->step_count && is_meant[item - 1])
-			ret[step - 1] += w->op_ns[i];
-	}
-}
-
 int work_spreads(const struct work *w, const uint32_t *groups, size_t count, struct spread *ret)
 {
 	CLEANUP_FREE uint64_t *values = calloc(w->op_count + 1, sizeof(*values));

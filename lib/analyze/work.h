@@ -60,6 +60,3 @@ DEFINE_CLEANUP_EMBEDDED(work_release, struct work)
  * @groups: by item, which it is in. 0 or -ENOMEM.
  */
 int work_spreads(const struct work *w, const uint32_t *groups, size_t count, struct spread *ret);
-
-/* The time of the items that are meant (one byte each), by step. */
-void work_steps_of(const struct work *w, const uint8_t *is_meant, uint64_t *ret);
