@@ -14,14 +14,11 @@
 #include "proc/status.h"
 #include "proc/symbols.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>
-
-/* bpf_loop(). */
-#define KERNEL_LEAST_MAJOR 5
-#define KERNEL_LEAST_MINOR 17
 
 static bool read_number(const char *path, int64_t *ret)
 {
@@ -39,22 +36,19 @@ static bool read_number(const char *path, int64_t *ret)
 	return true;
 }
 
+/* By what it can do: distributions carry features back to older versions. */
 static void check_kernel(struct check *c)
 {
 	struct utsname system;
-	uint64_t major = 0, minor = 0;
 
 	if (uname(&system) < 0)
 		return;
-	const char *p = system.release, *end = p + strlen(p);
-	if (parse_digits(&p, end, 10, &major) == 0 && *p++ == '.')
-		(void)parse_digits(&p, end, 10, &minor);
 	FOUND(c, "%s", system.release);
-	if (major > KERNEL_LEAST_MAJOR ||
-	    (major == KERNEL_LEAST_MAJOR && minor >= KERNEL_LEAST_MINOR))
-		return;
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 0)
+		return; /* it has it, or we may not know */
 	c->state = CHECK_NO;
-	MEND(c, CHECK_OWNER, "boot Linux %d.%d or later", KERNEL_LEAST_MAJOR, KERNEL_LEAST_MINOR);
+	FOUND(c, "%s, without bpf_loop()", system.release);
+	MEND(c, CHECK_OWNER, "boot Linux 5.17 or later");
 }
 
 static void check_btf(struct check *c)

@@ -45,10 +45,10 @@ def main(suite, engine, tests):
         with open(os.path.join(share, 'check.json'), encoding='utf-8') as file:
             found = {check['name']: check for check in json.load(file)['checks']}
     # Otherwise it would be the other engine that has been tested.
-    loads = found['BPF programs']['state'] == 'yes'
-    if loads != (engine == 'bpf'):
-        print('BPF programs:', found['BPF programs'])
-        return 1
+    for name in 'kernel', 'BPF programs':
+        if (found[name]['state'] == 'yes') != (engine == 'bpf'):
+            print(name, found[name])
+            return 1
     if status == 0 and 'skipped' in output:
         print('a test was skipped')
         return 1
