@@ -45,7 +45,7 @@ static void process_free(void *state)
 	vec_release(&p->functions);
 	vec_release(&p->queues);
 	vec_release(&p->threads);
-	vec_release(&p->waits);
+	host_waits_release(&p->waits);
 	free(p);
 }
 
@@ -252,7 +252,7 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 	case SITE_SYNC:
 		return cuda_waiting(c, p, e);
 	case SITE_SYNC_END:
-		return cuda_waited(c, p, e);
+		return host_waits_end(&p->waits, c->host.writer, e);
 	default:
 		return cuda_launched(c, p, e);
 	}

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "accel/accel.h"
+#include "accel/host_waits.h"
 #include "accel/process_index.h"
 #include "accel/told.h"
 #include "base/hash.h"
@@ -27,7 +28,6 @@
 #define CUDA_QUEUES_MAX    4096
 #define CUDA_CONTEXTS_MAX  4096
 #define CUDA_THREADS_MAX   65536
-#define CUDA_WAITS_MAX     4096
 /* Launches whose work may still be told: what can be in flight, many times. A power of two. */
 #define CUDA_TOLD_MAX (1u << 17)
 /* Graphs, and nodes of graphs, whose origin is kept. */
@@ -106,13 +106,6 @@ struct cuda_thread {
 	struct accel_event pending; /* its stack and text are gone */
 };
 
-/* A thread in a call that waits for the device. */
-struct cuda_wait {
-	uint32_t tid, thread, stack;
-	uint64_t time_ns;
-	uint32_t name, device, queue;
-};
-
 /* A launch that was told, by what the target calls it. */
 struct cuda_told {
 	uint64_t correlation; /* ours; 0: none */
@@ -141,7 +134,7 @@ struct cuda_process {
 	struct hash contexts;     /* context -> ordinal + 1 */
 	struct hash thread_index; /* tid -> threads */
 	VEC(struct cuda_thread) threads;
-	VEC(struct cuda_wait) waits;
+	struct host_waits waits;
 };
 
 /* What describe() tells. */
@@ -197,7 +190,6 @@ int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct a
 int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *thread,
 		    const struct accel_event *e);
 int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
-int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 
 /* What a hit says of a launch beside time, thread and stack. */
 int cuda_describe_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e,

@@ -4,7 +4,6 @@
 
 #include "inject/message.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define STREAM_LEGACY     1 /* CU_STREAM_LEGACY: the same as 0 */
@@ -200,73 +199,16 @@ int cuda_runtime_launched(struct cuda *c, struct cuda_process *p, const struct a
 	return rc < 0 ? rc : cuda_put_launch(c, p, thread, e);
 }
 
-static struct cuda_wait *find_wait(struct cuda_process *p, uint32_t tid)
-{
-	vec_for_each(&p->waits, it)
-		if (it->tid == tid)
-			return it;
-	return NULL;
-}
-
 int cuda_waiting(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
 {
-	struct cuda_wait wait = {
-		.tid = e->tid,
-		.thread = e->thread,
-		.stack = e->stack,
-		.time_ns = e->time_ns,
-	};
-	struct cuda_wait *known = find_wait(p, e->tid);
+	struct cuda_queue queue = { 0 };
 	struct cuda_thread *thread;
-	struct cuda_queue queue;
 	int rc;
 
 	rc = cuda_thread(p, e->tid, &thread);
-	if (rc < 0)
-		return rc;
-	if (site_value_count(e->site) && strncmp(e->site->symbol, "cuStream", 8) == 0) {
+	if (rc == 0 && site_value_count(e->site) && strncmp(e->site->symbol, "cuStream", 8) == 0)
 		rc = cuda_queue(c, p, thread->device, cuda_stream(e, e->value[0]), &queue);
-		if (rc < 0)
-			return rc;
-		wait.queue = queue.record;
-		wait.device = queue.device;
-	}
-	rc = capture_writer_string(c->host.writer, e->site->symbol, &wait.name);
 	if (rc < 0)
 		return rc;
-	/* One whose end was lost: a thread waits once at a time. */
-	if (known) {
-		*known = wait;
-		return 0;
-	}
-	return p->waits.len >= CUDA_WAITS_MAX ? 0 : vec_push(&p->waits, wait);
-}
-
-int cuda_waited(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
-{
-	struct cuda_wait *wait = find_wait(p, e->tid);
-	int rc;
-
-	if (!wait)
-		return 0;
-	struct record record = {
-		.type = RECORD_SYNC,
-		.sync = {
-			.time_ns = wait->time_ns,
-			.duration_ns = e->time_ns - wait->time_ns,
-			.thread = wait->thread,
-			.stack = wait->stack,
-			.name = wait->name,
-			.device = wait->device,
-			.queue = wait->queue,
-		},
-	};
-	*wait = *vec_last(&p->waits);
-	p->waits.len--;
-	rc = capture_writer_put(c->host.writer, &record);
-	if (rc != -EINVAL || !record.sync.stack)
-		return rc;
-	/* A very long wait: its stack has been forgotten. */
-	record.sync.stack = 0;
-	return capture_writer_put(c->host.writer, &record);
+	return host_waits_begin(&p->waits, c->host.writer, e, queue.device, queue.record);
 }

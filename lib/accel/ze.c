@@ -38,7 +38,7 @@ static void process_free(void *state)
 	vec_release(&p->lists);
 	vec_release(&p->queues);
 	vec_release(&p->devices);
-	vec_release(&p->waits);
+	host_waits_release(&p->waits);
 	free(p);
 }
 
@@ -79,7 +79,7 @@ static int ze_event(void *runtime, const struct accel_event *e)
 	case SITE_SYNC:
 		return ze_waiting(z, p, e);
 	case SITE_SYNC_END:
-		return ze_waited(z, p, e);
+		return host_waits_end(&p->waits, z->host.writer, e);
 	case SITE_MODULE:
 		return ze_module_created(z, p, e);
 	case SITE_MODULE_GONE:

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "accel/accel.h"
+#include "accel/host_waits.h"
 #include "accel/process_index.h"
 #include "accel/told_code.h"
 #include "base/hash.h"
@@ -27,7 +28,6 @@
 #define ZE_LISTS_MAX   65536
 #define ZE_QUEUES_MAX  4096
 #define ZE_DEVICES_MAX 256
-#define ZE_WAITS_MAX   4096
 /* Different pieces of work in one list, which are told again when it is executed again, and how many of the last ones
  * one more is compared with. */
 #define ZE_WORK_MAX  65536
@@ -108,13 +108,6 @@ struct ze_list {
 	VEC(struct ze_work) work;
 };
 
-/* A thread in a call that waits for the device. */
-struct ze_wait {
-	uint32_t tid, thread, stack;
-	uint64_t time_ns;
-	uint32_t name, device, queue;
-};
-
 struct ze_process {
 	uint32_t process, pid;
 	bool is_told; /* by a library inside: what modules become, not what they were made from */
@@ -127,7 +120,7 @@ struct ze_process {
 	struct hash queue_index; /* handle -> queues */
 	VEC(struct ze_queue) queues;
 	VEC(struct ze_device) devices;
-	VEC(struct ze_wait) waits;
+	struct host_waits waits;
 	struct told_code code;
 };
 
@@ -171,4 +164,3 @@ int ze_kernel(struct ze *z, struct ze_process *p, uint64_t handle, struct ze_ker
 int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_executed(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_waiting(struct ze *z, struct ze_process *p, const struct accel_event *e);
-int ze_waited(struct ze *z, struct ze_process *p, const struct accel_event *e);

@@ -2,7 +2,6 @@
 /* Work as the host asks for it, and its waits: LAUNCH and SYNC records. */
 #include "accel/ze.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* What the call says beside its list, its kernel and its stack. */
@@ -174,65 +173,10 @@ int ze_executed(struct ze *z, struct ze_process *p, const struct accel_event *e)
 	return rc;
 }
 
-static struct ze_wait *find_wait(struct ze_process *p, uint32_t tid)
-{
-	vec_for_each(&p->waits, it)
-		if (it->tid == tid)
-			return it;
-	return NULL;
-}
-
 int ze_waiting(struct ze *z, struct ze_process *p, const struct accel_event *e)
 {
-	uint64_t *known_queue = hash_get(&p->queue_index, e->value[0]);
-	struct ze_wait *known = find_wait(p, e->tid);
-	struct ze_wait wait = {
-		.tid = e->tid,
-		.thread = e->thread,
-		.stack = e->stack,
-		.time_ns = e->time_ns,
-	};
-	int rc = capture_writer_string(z->host.writer, e->site->symbol, &wait.name);
+	uint64_t *known = hash_get(&p->queue_index, e->value[0]);
+	struct ze_queue queue = known ? p->queues.data[*known] : (struct ze_queue){ 0 };
 
-	if (rc < 0)
-		return rc;
-	if (known_queue) {
-		wait.queue = p->queues.data[*known_queue].record;
-		wait.device = p->queues.data[*known_queue].device;
-	}
-	/* One whose end was lost: a thread waits once at a time. */
-	if (known) {
-		*known = wait;
-		return 0;
-	}
-	return p->waits.len >= ZE_WAITS_MAX ? 0 : vec_push(&p->waits, wait);
-}
-
-int ze_waited(struct ze *z, struct ze_process *p, const struct accel_event *e)
-{
-	struct ze_wait *wait = find_wait(p, e->tid);
-	int rc;
-
-	if (!wait)
-		return 0;
-	struct record record = {
-		.type = RECORD_SYNC,
-		.sync = {
-			.time_ns = wait->time_ns,
-			.duration_ns = e->time_ns - wait->time_ns,
-			.thread = wait->thread,
-			.stack = wait->stack,
-			.name = wait->name,
-			.device = wait->device,
-			.queue = wait->queue,
-		},
-	};
-	*wait = *vec_last(&p->waits);
-	p->waits.len--;
-	rc = capture_writer_put(z->host.writer, &record);
-	if (rc != -EINVAL || !record.sync.stack)
-		return rc;
-	/* A very long wait: its stack has been forgotten. */
-	record.sync.stack = 0;
-	return capture_writer_put(z->host.writer, &record);
+	return host_waits_begin(&p->waits, z->host.writer, e, queue.device, queue.record);
 }

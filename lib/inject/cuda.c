@@ -11,10 +11,10 @@
 #include "inject/cupti.h"
 #include "inject/graph.h"
 #include "inject/samples.h"
+#include "inject/thread.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -465,24 +465,6 @@ static void flush_at_exit(void)
 		take(1);
 }
 
-static bool start_thread(void)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int rc;
-
-	/* The program's signals are for its own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attributes, watch, NULL);
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc == 0;
-}
-
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {
@@ -498,5 +480,5 @@ int InitializeInjection(void)
 	/* One who listens already is told of the first launch. */
 	look();
 	atexit(flush_at_exit);
-	return start_thread();
+	return thread_start(watch, 0);
 }

@@ -69,7 +69,6 @@ static const char *const not_led[] = { "libOpenCL", "libigdrcl", "libaccel-prof"
 static pthread_once_t found = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known programs, kernels;
-static uint32_t inside; /* threads that are in here, but for those that pass */
 static bool is_inserted, is_layer;
 
 static void find(void)
@@ -86,22 +85,7 @@ static void release(void)
 		hook_release(hooks, LED_COUNT);
 }
 
-static bool is_idle(void)
-{
-	return __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0;
-}
-
-static const struct watch watch = { lead, release, is_idle };
-
-static void enter(void)
-{
-	__atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
-}
-
-static void leave(void)
-{
-	__atomic_sub_fetch(&inside, 1, __ATOMIC_ACQ_REL);
-}
+static const struct watch watch = { lead, release };
 
 /* The first device's file, of those that the driver has one for each. */
 static void tell_image(void *program, cl_number devices)
@@ -197,7 +181,7 @@ static void tell(void *kernel, bool is_new)
 
 	if (!REAL(clGetKernelInfo) || !REAL(clGetProgramInfo) || !REAL(clGetDeviceInfo))
 		return;
-	enter();
+	watch_enter();
 	pthread_mutex_lock(&lock);
 	slot = is_new ? NULL : known_find(&kernels, kernel);
 	if (!slot)
@@ -208,7 +192,7 @@ static void tell(void *kernel, bool is_new)
 		tell_kernel(kernel);
 	}
 	pthread_mutex_unlock(&lock);
-	leave();
+	watch_leave();
 }
 
 /* To a new recorder, of what is there: what is released meanwhile waits. */
@@ -292,12 +276,12 @@ static void *our_clCreateKernel(void *program, const char *name, cl_result *erro
 {
 	void *kernel;
 
-	enter();
+	watch_enter();
 	watch_start(&watch);
 	kernel = REAL(clCreateKernel)(program, name, error);
 	if (kernel)
 		tell(kernel, true);
-	leave();
+	watch_leave();
 	return kernel;
 }
 
@@ -307,14 +291,14 @@ static cl_result our_clCreateKernelsInProgram(void *program, cl_number room, voi
 	cl_number made = 0;
 	cl_result rc;
 
-	enter();
+	watch_enter();
 	watch_start(&watch);
 	rc = REAL(clCreateKernelsInProgram)(program, room, created, &made);
 	for (cl_number i = 0; rc == CL_OK && created && i < made && i < room; i++)
 		tell(created[i], true);
 	if (count)
 		*count = made;
-	leave();
+	watch_leave();
 	return rc;
 }
 
@@ -322,11 +306,11 @@ static void *our_clCloneKernel(void *kernel, cl_result *error)
 {
 	void *clone;
 
-	enter();
+	watch_enter();
 	clone = REAL(clCloneKernel)(kernel, error);
 	if (clone)
 		tell(clone, true);
-	leave();
+	watch_leave();
 	return clone;
 }
 

@@ -3,10 +3,9 @@
 
 #include "inject/batch.h"
 #include "inject/channel.h"
+#include "inject/thread.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -27,6 +26,7 @@ static uint32_t session = 1;
 static bool is_running;
 static void *own_handle; /* of a library that is to leave */
 static uint32_t stay;    /* looks that it stays at least */
+static uint32_t inside;  /* threads */
 
 bool watch_is_heard(void)
 {
@@ -36,6 +36,16 @@ bool watch_is_heard(void)
 uint32_t watch_session(void)
 {
 	return __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+}
+
+void watch_enter(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+}
+
+void watch_leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_ACQ_REL);
 }
 
 static void look(void)
@@ -71,7 +81,7 @@ __attribute__((noinline)) static void keep_looking(void)
 			__atomic_store_n(&stay, 0, __ATOMIC_RELEASE);
 		}
 		if (own_handle && silent > LEAVE_LOOKS &&
-		    (!watched->is_idle || watched->is_idle()) &&
+		    __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0 &&
 		    silent > __atomic_load_n(&stay, __ATOMIC_ACQUIRE))
 			return;
 		nanosleep(&pause, NULL);
@@ -79,7 +89,7 @@ __attribute__((noinline)) static void keep_looking(void)
 }
 
 /* The last thing that it does in here is a jump: the library is gone when dlclose() returns. */
-static void *watch(void *data)
+static void *run(void *data)
 {
 	void *(*volatile leave)(void *) = (void *(*)(void *))(void *)dlclose;
 	void *self;
@@ -90,32 +100,13 @@ static void *watch(void *data)
 	return leave(self);
 }
 
-static bool start_thread(void)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int rc;
-
-	/* The program's signals are for its own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	rc = pthread_create(&thread, &attributes, watch, NULL);
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc == 0;
-}
-
 void watch_start(const struct watch *watch)
 {
 	if (__atomic_load_n(&is_running, __ATOMIC_ACQUIRE) ||
 	    __atomic_exchange_n(&is_running, true, __ATOMIC_ACQ_REL))
 		return;
 	watched = watch;
-	if (!start_thread())
+	if (!thread_start(run, STACK_BYTES))
 		batch_status(INJECT_STATUS_SAMPLES, "no thread could be started in the program");
 }
 

@@ -13,14 +13,15 @@ struct watch {
 	/* Somebody listens: called on each look, and once more when nobody does any more. NULLs: nothing to do. */
 	void (*heard)(void);
 	void (*silent)(void);
-	/* Before the library goes: is nobody in it? */
-	bool (*is_idle)(void);
 };
 
 /* Is somebody there to be told? */
 bool watch_is_heard(void);
 /* Which listener it is, a number from 1: what was told one before is news to the next. */
 uint32_t watch_session(void);
+/* Around what a thread of the program does in the library: it does not leave meanwhile. */
+void watch_enter(void);
+void watch_leave(void);
 /* From the first call of the program that is of interest; the thread begins, unless it runs. */
 void watch_start(const struct watch *watch);
 /* The same for a library that was loaded by hand, which is @self; it is NULL when it was there already. It stays for

@@ -74,7 +74,6 @@ static const char *const not_led[] = { "libze_", "libaccel-prof", NULL };
 static pthread_once_t found = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known modules, kernels; /* owners: a module's device, a kernel's module */
-static uint32_t inside;               /* threads that are in here, but for those that pass */
 static bool is_inserted;
 static ze_result (*get_base)(void *kernel, uint64_t *address);
 
@@ -91,22 +90,12 @@ static void release(void)
 		hook_release(hooks, LED_COUNT);
 }
 
-static bool is_idle(void)
-{
-	return __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0;
-}
-
-static const struct watch watch = { lead, release, is_idle };
+static const struct watch watch = { lead, release };
 
 static void enter(void)
 {
-	__atomic_add_fetch(&inside, 1, __ATOMIC_ACQ_REL);
+	watch_enter();
 	pthread_once(&found, find);
-}
-
-static void leave(void)
-{
-	__atomic_sub_fetch(&inside, 1, __ATOMIC_ACQ_REL);
 }
 
 /* The driver's own function, which no header declares but every driver has had since 2022. */
@@ -232,7 +221,7 @@ static void tell(void *kernel)
 		tell_kernel(kernel, slot, slot->owner);
 	}
 	pthread_mutex_unlock(&lock);
-	leave();
+	watch_leave();
 }
 
 /* To a new recorder, of what is there: what is destroyed meanwhile waits. */
@@ -294,7 +283,7 @@ ze_result zeModuleCreate(void *context, void *device, const void *desc, void **m
 			tell_module(*module, slot);
 		pthread_mutex_unlock(&lock);
 	}
-	leave();
+	watch_leave();
 	return rc;
 }
 
@@ -314,7 +303,7 @@ ze_result zeModuleDestroy(void *module)
 	forget(&modules, module);
 	if (REAL(zeModuleDestroy))
 		rc = REAL(zeModuleDestroy)(module);
-	leave();
+	watch_leave();
 	return rc;
 }
 
@@ -335,7 +324,7 @@ ze_result zeKernelCreate(void *module, const void *desc, void **kernel)
 			tell_kernel(*kernel, slot, module);
 		pthread_mutex_unlock(&lock);
 	}
-	leave();
+	watch_leave();
 	return rc;
 }
 
@@ -347,7 +336,7 @@ ze_result zeKernelDestroy(void *kernel)
 	forget(&kernels, kernel);
 	if (REAL(zeKernelDestroy))
 		rc = REAL(zeKernelDestroy)(kernel);
-	leave();
+	watch_leave();
 	return rc;
 }
 
