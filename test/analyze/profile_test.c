@@ -472,14 +472,110 @@ static void test_short_names_collide(void **state)
 	scene_close(&s);
 }
 
+static void scene_launch_of(struct scene *s, struct record_launch launch)
+{
+	launch.kind = LAUNCH_KERNEL;
+	scene_put(s, (struct record){ .type = RECORD_LAUNCH, .launch = launch });
+}
+
+static void scene_two_threads(struct scene *s)
+{
+	scene_open(s);
+	scene_process(s, 1, 10, "toy");
+	scene_thread(s, 1, 1, 10);
+	scene_thread(s, 2, 1, 11);
+	scene_device(s, 1, 0);
+	scene_kernel(s, 1, 1, "gemm");
+	scene_kernel(s, 2, 1, "relu");
+}
+
+/* A launch without a stack has that of the thread's launch of the same kernel before. */
+static void test_lent_stacks(void **state)
+{
+	(void)state;
+	struct scene s;
+	scene_two_threads(&s);
+	uint32_t none = stack_of(&s, NULL, 0, STACK_NOT_TAKEN);
+	static const struct {
+		uint32_t thread, kernel;
+		const char *stack; /* NULL: none taken */
+	} launches[] = {
+		{ 1, 1, NULL }, /* nothing to lend */
+		{ 1, 1, "main;first" },  { 1, 2, "main;other" }, { 1, 1, NULL }, /* first */
+		{ 2, 1, NULL },                          /* another thread */
+		{ 1, 1, "main;second" }, { 1, 1, NULL }, /* second */
+		{ 1, 1, NULL },                          /* second */
+		{ 1, 2, NULL },                          /* other */
+	};
+	for (uint32_t i = 0; i < ARRAY_SIZE(launches); i++)
+		scene_launch_of(&s, (struct record_launch){
+					    .time_ns = 1000 + i,
+					    .thread = launches[i].thread,
+					    .stack = launches[i].stack
+							     ? scene_stack(&s, launches[i].stack)
+							     : none,
+					    .kernel = launches[i].kernel,
+					    .correlation = 1 + i,
+				    });
+	scene_load(&s);
+	struct profile *p = scene_profile(&s, all);
+	assert_int_equal(tree_self(p, "toy;main;first;-;gemm", "launches"), 2);
+	assert_int_equal(tree_self(p, "toy;main;second;-;gemm", "launches"), 3);
+	assert_int_equal(tree_self(p, "toy;main;other;-;relu", "launches"), 2);
+	assert_int_equal(tree_self(p, "toy;[stack not taken];-;gemm", "launches"), 2);
+	assert_int_equal(tree_total(p, "launches"), ARRAY_SIZE(launches));
+	profile_free(p);
+	scene_close(&s);
+}
+
+/* Work of a graph is below its launch and below where it was recorded, from where that differs. */
+static void test_graph(void **state)
+{
+	(void)state;
+	struct scene s;
+	scene_two_threads(&s);
+	scene_object(&s, OBJECT_MISSING, 0, "[graph replay]", "");
+	struct record_frame frame = { scene_object(&s, OBJECT_MISSING, 0, "[graph replay]", ""),
+				      0 };
+	stack_of(&s, &frame, 1, STACK_ROOTED);
+	/* Numbers of what is recorded are not those of launches. */
+	scene_launch_of(&s, (struct record_launch){ .time_ns = 500,
+						    .thread = 1,
+						    .kernel = 1,
+						    .stack = scene_stack(&s, "main;warm;layer"),
+						    .correlation = 1,
+						    .flags = LAUNCH_CAPTURED,
+						    .graph = 9 });
+	scene_launch(&s, 1, 900, 1, "main;serve;replay", 0);
+	scene_launch(&s, 2, 901, 1, "main;serve;alone", 1);
+	for (uint64_t i = 0; i < 2; i++)
+		scene_put(&s, (struct record){ .type = RECORD_DISPATCH,
+					       .dispatch = { .correlation = 1 + i,
+							     .device = 1,
+							     .kernel = 1,
+							     .start_ns = 1000 + 100 * i,
+							     .end_ns = 1010 + 100 * i,
+							     .captured = i ? 0 : 1 } });
+	scene_load(&s);
+	struct profile *p = scene_profile(&s, all);
+	assert_int_equal(tree_self(p, "toy;main;serve;replay;[graph replay];warm;layer;-;gemm",
+				   "device-time"),
+			 10);
+	assert_int_equal(tree_self(p, "toy;main;serve;alone;-;gemm", "device-time"), 10);
+	assert_int_equal(tree_total(p, "launches"), 2);
+	profile_free(p);
+	scene_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_command),   cmocka_unit_test(test_host_frames),
-		cmocka_unit_test(test_lost),      cmocka_unit_test(test_idle_host_without_cpu),
-		cmocka_unit_test(test_idle_host), cmocka_unit_test(test_amounts),
-		cmocka_unit_test(test_filters),   cmocka_unit_test(test_unknown_metrics),
-		cmocka_unit_test(test_classes),   cmocka_unit_test(test_short_names_collide),
+		cmocka_unit_test(test_command),     cmocka_unit_test(test_host_frames),
+		cmocka_unit_test(test_lost),        cmocka_unit_test(test_idle_host_without_cpu),
+		cmocka_unit_test(test_idle_host),   cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_filters),     cmocka_unit_test(test_unknown_metrics),
+		cmocka_unit_test(test_classes),     cmocka_unit_test(test_short_names_collide),
+		cmocka_unit_test(test_lent_stacks), cmocka_unit_test(test_graph),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

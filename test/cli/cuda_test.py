@@ -417,8 +417,9 @@ class Faults(Mocks):
         self.assertTrue(done)
         self.assertEqual(set(done.values()), {1})
         known = {r.number('correlation') for r in capture.records['LAUNCH']}
-        self.assertEqual(set(done) - known, set())
         self.assertEqual(capture.lost(), [])
+        # The launch just before the beginning is not in the capture, though its work may be.
+        self.assertLessEqual({c for c in done if c > min(known)}, known)
 
     def test_again_and_again(self):
         """Recorders come and go, one is killed, and leave nothing behind in the program."""

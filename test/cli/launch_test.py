@@ -209,6 +209,26 @@ class Launch(unittest.TestCase):
         self.check_callers(output, capture)
         self.check_dispatches(capture)
 
+    def test_few_stacks(self):
+        """As fast as it goes, with next to no time for stacks: all are counted, shares stay."""
+        done = subprocess.run([PROGRAM, 'record', '-q', '--stack-share', '1', '-o', self.data, '--',
+                               LAUNCHES, '-n', str(60000 // SLOW)],
+                              capture_output=True, text=True, timeout=200, check=False)
+        if done.returncode == 77:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        red, blue = [int(n) for n in re.search(r'launch_red (\d+) launch_blue (\d+)',
+                                               done.stdout).groups()]
+        count = Counter()
+        for line in run('flamegraph', '-i', self.data, '--metric', 'launches', '--format',
+                        'folded').stdout.splitlines():
+            stack, _, number = line.rpartition(' ')
+            found = re.search(r'launch_(red|blue)', stack)
+            if 'tick' in stack:
+                count[found[1] if found else ''] += int(number)
+        self.assertEqual(sum(count.values()), red + blue + 1) # a warm-up by main()
+        self.assertAlmostEqual(count['red'] / (red + blue), 0.5, delta=0.06, msg=count)
+
     def check_mm(self, output, capture):
         measured = {name: (int(count), int(ns)) for name, count, ns in re.findall(
             r'^(\w+) launches (\d+) device_ns (\d+) ', output, re.MULTILINE)}
