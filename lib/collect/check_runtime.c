@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INJECTED "libaccel-prof-cuda.so"
-#define CUPTI    "libcupti.so"
+#define INJECTED    "libaccel-prof-cuda.so"
+#define INJECTED_ZE "libaccel-prof-ze.so"
+#define CUPTI       "libcupti.so"
 
 /* A file that process @pid has mapped, or that the dynamic linker would find here: malloc'ed. */
 static char *find_library(uint32_t pid, const char *maps, size_t size, const char *const *names)
@@ -147,6 +148,20 @@ static void check_plain(const struct looked_at *p, struct check *c)
 	strcat(c->found, ": launches");
 }
 
+/* Samples are of addresses: without the library that tells whose they are they are of nothing. */
+static void check_level_zero(const struct looked_at *p, struct check *c)
+{
+	CLEANUP_FREE char *own = library_own(INJECTED_ZE);
+
+	(void)p;
+	strcat(c->found, own ? ": launches, and where the code of kernels is" : ": launches");
+	if (own)
+		return;
+	c->state = CHECK_PARTLY;
+	MEND(c, CHECK_ROOT, "to know where the code of kernels is, install %s beside accel-prof",
+	     INJECTED_ZE);
+}
+
 static void check_unwatched(struct check *c)
 {
 	c->state = CHECK_NO;
@@ -166,7 +181,7 @@ static const struct runtime {
 	  { "libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0" },
 	  check_cuda },
 	{ "HIP", { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5" }, check_plain },
-	{ "Level Zero", { "libze_loader.so.1" }, check_plain },
+	{ "Level Zero", { "libze_loader.so.1" }, check_level_zero },
 };
 
 void check_runtimes(uint32_t pid, check_fn fn, void *data)

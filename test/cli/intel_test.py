@@ -132,6 +132,19 @@ class Outside(Driver):
         self.assertEqual([r['name'] for r in capture.records['SYNC']],
                          ['zeCommandQueueSynchronize'] * 6)
 
+    def test_calls(self):
+        """One of each, those of newer loaders on a mock of them."""
+        output, capture = self.attached(
+            os.path.join(os.environ['WORKLOAD_DIR'], 'ze_calls'), self.zebin,
+            os.path.join(BUILD, 'fake/libze_loader-newer.so'))
+        seen = [' '.join((r.get('name') or capture.kernels[r.number('kernel')],
+                          r.get('bytes', '0'), r.get('grid', ''), r.get('block', ''))).rstrip()
+                for r in sorted(capture.records['LAUNCH'], key=lambda r: r.ns('time'))]
+        self.assertEqual(seen, [line.rstrip() for line in output.splitlines()])
+        self.assertEqual(len(seen), 11)
+        for r in capture.records['LAUNCH']:
+            self.assertIn('ze_calls', {module for module, _ in r.stack})
+
     def test_attached(self):
         """Launches have callers; OpenCL's kernels have their names from memory, Level Zero's none."""
         expected = {('', function): 6 for function in CALLERS}
