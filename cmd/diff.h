@@ -91,6 +91,8 @@ struct diff_change {
 };
 
 struct diff_change diff_change(const struct diff_values values[MATCH_SIDES]);
+/* "+5.1 %", "new" or "gone" */
+void diff_add_percent(struct strbuf *out, const struct diff_change *c);
 
 /* ---- diff_values.c ---- */
 

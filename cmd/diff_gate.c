@@ -124,15 +124,17 @@ int diff_gate_check(const struct diff *d, const struct diff_gate *gate, enum dif
 		strbuf_puts(text, "cannot tell: neither side has such work");
 	} else if (!is_beyond) {
 		*ret = DIFF_PASSES;
-		strbuf_printf(text, "%+.1f %%, within the limit of %+g %%", c.percent,
-			      gate->percent);
+		diff_add_percent(text, &c);
+		strbuf_printf(text, ", within the limit of %+g %%", gate->percent);
 	} else if (!c.is_certain) {
-		strbuf_printf(text, "cannot tell: %+.1f %% is within the spread of the %s",
-			      c.percent, c.has_runs ? "runs" : "steps");
+		strbuf_puts(text, "cannot tell: ");
+		diff_add_percent(text, &c);
+		strbuf_printf(text, " is within the spread of the %s",
+			      c.has_runs ? "runs" : "steps");
 	} else {
 		*ret = DIFF_FAILS;
-		strbuf_printf(text, "%+.1f %%, beyond the limit of %+g %%", c.percent,
-			      gate->percent);
+		diff_add_percent(text, &c);
+		strbuf_printf(text, ", beyond the limit of %+g %%", gate->percent);
 	}
 	return strbuf_finish(text) < 0 ? err_set(err, -ENOMEM, "cannot compare steps") : 0;
 }

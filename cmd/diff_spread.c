@@ -167,3 +167,13 @@ struct diff_change diff_change(const struct diff_values values[MATCH_SIDES])
 	c.is_certain &= fabs(c.percent) >= CERTAIN_PERCENT;
 	return c;
 }
+
+void diff_add_percent(struct strbuf *out, const struct diff_change *c)
+{
+	if (c->base <= 0 && c->now > 0)
+		strbuf_puts(out, "new");
+	else if (c->base > 0 && c->now <= 0)
+		strbuf_puts(out, "gone");
+	else
+		strbuf_printf(out, "%+.1f %%", c->percent);
+}

@@ -208,8 +208,10 @@ static int add_certain(struct strbuf *out, const struct diff *d)
 			continue;
 		strbuf_puts(out, shown++ ? "\n  " : "Beyond the spread of the runs:\n  ");
 		add_name(out, d->match.rows[i].name);
-		strbuf_printf(out, ", %s %+.1f %%",
-			      c.is_fastest ? "at its fastest" : "step by step", c.percent);
+		strbuf_puts(out, c.base <= 0 || c.now <= 0 ? ", "
+				 : c.is_fastest            ? ", at its fastest "
+							   : ", step by step ");
+		diff_add_percent(out, &c);
 	}
 	strbuf_puts(out, shown ? "\n" : "");
 	return 0;

@@ -120,6 +120,10 @@ class Diff(Compared):
         self.assertEqual({what: row['percent'] for what, row in changes.items()},
                          {'aten::softmax [[8,16]]': 'gone', 'aten::flash [[8,16]]': 'new'})
         self.assertEqual({row['matched'] for row in changes.values()}, {'nothing'})
+        done = run('diff', '--fail-on', 'kernel flash > +5%', '--fail-on', 'kernel softmax > +5%', base, new)
+        self.assertEqual((done.returncode, done.stderr),
+                         (3, 'accel-prof: kernel flash: new, beyond the limit of +5 %\n'
+                             'accel-prof: kernel softmax: gone, within the limit of +5 %\n'))
 
     def test_op_without_its_path(self):
         base = self.file(training(1, 5, noise=0))
