@@ -240,6 +240,19 @@ class Inside(Located):
                 if 'LD_PRELOAD' in environment:
                     self.assertIn('tool: 3 kernels, 18 launches\n', output)
 
+    def test_sanitizer(self):
+        """A program that wants to be loaded before all others."""
+        source = os.path.join(self.place, 'plain.c')
+        with open(source, 'w', encoding='ascii') as file:
+            file.write('int main(void) { return 0; }\n')
+        done = subprocess.run(['cc', '-fsanitize=address', source, '-o', source[:-2]],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f'no AddressSanitizer here: {done.stderr}')
+        done = subprocess.run([PROGRAM, 'record', '-q', '-o', self.data, '--', source[:-2]],
+                              capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+
     def test_other_driver(self):
         """Where no Intel driver is the program is as it was."""
         mm = os.path.join(os.environ['WORKLOAD_DIR'], 'launches')
