@@ -256,21 +256,6 @@ static void take_kernel(const struct cupti_kernel *k)
 	});
 }
 
-static void take_peer(const struct cupti_transfer_peer *t)
-{
-	batch_work(&(struct inject_work){
-		.kind = INJECT_LAUNCH_COPY,
-		.correlation = t->correlation,
-		.device = t->device,
-		.stream = t->stream,
-		.start_ns = t->start,
-		.end_ns = t->end,
-		.bytes = t->bytes,
-		.detail = (uint8_t)t->kinds,
-		.node = t->node,
-	});
-}
-
 static void take_transfer(const struct cupti_transfer *t, uint32_t kind)
 {
 	batch_work(&(struct inject_work){
@@ -284,6 +269,17 @@ static void take_transfer(const struct cupti_transfer *t, uint32_t kind)
 		.detail = kind == INJECT_LAUNCH_COPY ? t->copy_kind : 0,
 		.node = t->node,
 	});
+}
+
+/* It begins alike. */
+static void take_peer(const struct cupti_transfer_peer *peer)
+{
+	struct cupti_transfer t;
+
+	memcpy(&t, peer, offsetof(struct cupti_transfer, correlation));
+	t.correlation = peer->correlation;
+	t.node = peer->node;
+	take_transfer(&t, INJECT_LAUNCH_COPY);
 }
 
 static void take_record(const uint8_t *record)

@@ -423,7 +423,7 @@ class Faults(Mocks):
 
     def test_again_and_again(self):
         """Recorders come and go, one is killed, and leave nothing behind in the program."""
-        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 4
+        times = 100 if os.environ.get('ACCEL_PROF_TEST_FULL') else 3
         target, before = self.steady(), None
         for number in range(times):
             recorder = self.recorder(target.pid)

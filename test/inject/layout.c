@@ -32,7 +32,7 @@ SAME(cupti_transfer, node, CUpti_ActivityMemcpy6, graphNodeId);
 SAME(cupti_transfer, node, CUpti_ActivityMemcpy3, graphNodeId);
 SAME(cupti_transfer, node, CUpti_ActivityMemset4, graphNodeId);
 SAME(cupti_transfer, node, CUpti_ActivityMemset2, graphNodeId);
-SAME(cupti_transfer_peer, kinds, CUpti_ActivityMemcpyPtoP4, copyKind);
+SAME(cupti_transfer, copy_kind, CUpti_ActivityMemcpyPtoP4, copyKind);
 SAME(cupti_transfer_peer, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
 SAME(cupti_transfer_peer, start, CUpti_ActivityMemcpyPtoP4, start);
 SAME(cupti_transfer_peer, device, CUpti_ActivityMemcpyPtoP4, deviceId);
