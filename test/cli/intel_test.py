@@ -414,30 +414,36 @@ class Stalls(Located):
                 stalls[kernel, pc, reason] = count
         return stalls
 
+    def recorded(self, *command):
+        return subprocess.Popen(
+            [PROGRAM, 'record', '-q', '-o', self.data, '--accel', 'xe,levelzero,opencl', '--',
+             *command], cwd=self.place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**self.environment, 'XE_DRIVER': self.folder, 'XE_VERSION': '12.60',
+                 'LD_PRELOAD': os.path.join(self.FAKE, 'libfake_xe_driver.so'),
+                 'INTEL_MM_DUMP': self.dump})
+
+    def send(self, stalls, addresses):
+        """As the hardware would, until all is read."""
+        stream = subprocess.run(
+            [os.path.join(self.FAKE, 'xe_replay'), 'pvc', '0', '4096'], check=True,
+            capture_output=True, timeout=60,
+            input=''.join(f'{addresses[kernel] + pc:x} {reason} {count}\n' for
+                          (kernel, pc, reason), count in stalls.items()).encode()).stdout
+        for at in range(0, len(stream), 4096):
+            os.write(self.stream, stream[at:at + 4096])
+        while any(fcntl.ioctl(self.stream, termios.FIONREAD, bytes(4))):
+            time.sleep(0.01)
+
     def record_stalls(self, api):
         """The program's stalls, and what it says."""
-        with subprocess.Popen(
-                [PROGRAM, 'record', '-q', '-o', self.data, '--accel', 'xe,levelzero,opencl', '--',
-                 WORKLOAD, api, self.zebin, '3', 'list', 'wait'], cwd=self.place, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, text=True,
-                env={**self.environment, 'XE_DRIVER': self.folder, 'XE_VERSION': '12.60',
-                     'LD_PRELOAD': os.path.join(self.FAKE, 'libfake_xe_driver.so'),
-                     'INTEL_MM_DUMP': self.dump}) as target:
+        with self.recorded(WORKLOAD, api, self.zebin, '3', 'list', 'wait') as target:
             self.assertEqual(target.stdout.readline(), 'ready\n')
             target.stdin.write('go\n')
             target.stdin.flush()
             output = ''.join(target.stdout.readline() for _ in CALLERS)
             addresses = self.truth(output)[1]
             stalls = self.chosen(self.instructions())
-            stream = subprocess.run(
-                [os.path.join(self.FAKE, 'xe_replay'), 'pvc', '0', '4096'], check=True,
-                capture_output=True, timeout=60,
-                input=''.join(f'{addresses[kernel] + pc:x} {reason} {count}\n' for
-                              (kernel, pc, reason), count in stalls.items()).encode()).stdout
-            for at in range(0, len(stream), 4096):
-                os.write(self.stream, stream[at:at + 4096])
-            while any(fcntl.ioctl(self.stream, termios.FIONREAD, bytes(4))):
-                time.sleep(0.01)
+            self.send(stalls, addresses)
             target.stdin.close()
             self.assertEqual(target.wait(timeout=300), 0)
         return output, stalls, addresses
@@ -500,6 +506,28 @@ class Stalls(Located):
 
     def test_opencl(self):
         self.check_picture(*self.record_stalls('cl'))
+
+    def test_pyopencl(self):
+        """Below the Python functions that launched."""
+        self.dump = self.zebin
+        with self.recorded('/usr/bin/python3', PYTHON, self.zebin, '3', 'wait') as target:
+            output = [target.stdout.readline() for _ in CALLERS]
+            if 'no pyopencl' in output[0]:
+                self.skipTest('no pyopencl (package python3-pyopencl)')
+            addresses = {line.split()[1]: int(line.split()[3]) for line in output}
+            stalls = self.chosen(self.instructions())
+            self.send(stalls, addresses)
+            target.stdin.close()
+            self.assertEqual(target.wait(timeout=300), 0)
+        folded = run('flamegraph', '-i', self.data, '--format', 'folded', '--metric',
+                     'device-samples').stdout
+        found = {}
+        for function, kernel, pc, reason, count in re.findall(
+                r'^python3;.*;py::(multiply_\w+) .*;-;(mm_\w+)_\[G\];.*;0x([0-9a-f]+): .*;'
+                r'(\w+)_\[g\] (\d+)$', folded, re.MULTILINE):
+            self.assertEqual(CALLERS[function], kernel)
+            found[kernel, int(pc, 16), reason] = int(count)
+        self.assertEqual(found, stalls)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pyopencl_mm.py FILE ROUNDS: what intel_mm does, from Python functions; and where the driver says the code is."""
+"""pyopencl_mm.py FILE ROUNDS [wait]: what intel_mm does, from Python functions; and where the driver says the code is.
+With "wait" it waits for a line or the end of its input then."""
 import ctypes
 import sys
 
@@ -28,8 +29,12 @@ def multiply_tiled(kernels, queue, arguments):
 def main(file, rounds):
     context = cl.Context(cl.get_platforms()[0].get_devices())
     queue = cl.CommandQueue(context)
-    with open(file, encoding='utf-8') as text:
-        program = cl.Program(context, text.read()).build(['-g'])
+    with open(file, 'rb') as content:
+        content = content.read()
+    if content.startswith(b'\177ELF'):
+        program = cl.Program(context, context.devices, [content]).build()
+    else:
+        program = cl.Program(context, content.decode()).build(['-g'])
     kernels = {k.function_name: k for k in program.all_kernels()}
     memory = [cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * SIZE * SIZE) for _ in range(3)]
     arguments = (numpy.int32(SIZE), *memory)
@@ -48,3 +53,6 @@ def main(file, rounds):
 
 
 main(sys.argv[1], int(sys.argv[2]))
+sys.stdout.flush()
+if len(sys.argv) > 3:
+    sys.stdin.readline()
