@@ -104,7 +104,7 @@ class Container(unittest.TestCase):
         inner = next(n for n in range(31000, 1000, -1)
                      if not os.path.exists(f'/proc/{n}') and not os.path.exists(f'/proc/{n + 1}'))
         process = subprocess.Popen(
-            ['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c',
+            ['unshare', '--pid', '--fork', 'sh', '-c',
              f'echo {inner - 1} >/proc/sys/kernel/ns_last_pid; {SPLIT} plain 60000 & '
              f'{SPLIT} plain 60000 & wait'], stdout=subprocess.DEVNULL, start_new_session=True)
 
