@@ -239,9 +239,25 @@ static __always_inline bool is_passed_over(const struct probe_program *program)
 	return false;
 }
 
+/*
+ * Linux since 6.13 gives programs of this type a stack for each CPU, on which nothing but the program
+ * on that CPU's behalf is thought to run (kernel/bpf/verifier.c, bpf_enable_private_stack()). One of a
+ * uprobe may be preempted though, or sleep, and the next task's hit then writes over what it has there:
+ * two tasks filled one slot, so that launches had each other's kernels. A program with a tail call
+ * keeps the task's own stack; this one is in a branch that the verifier knows never to be taken.
+ */
+static const volatile u32 has_tail_call;
+
+static __always_inline void keep_own_stack(void *ctx)
+{
+	if (has_tail_call)
+		bpf_tail_call(ctx, NULL, 0);
+}
+
 SEC("uprobe")
 int on_probe(struct pt_regs *ctx)
 {
+	keep_own_stack(ctx);
 	if (!is_launching_target(current_ids()))
 		return 0;
 	const struct probe_program *program = program_get(bpf_get_attach_cookie(ctx));
@@ -268,6 +284,7 @@ int on_probe_entry(struct pt_regs *ctx)
 	u64 id = current_ids();
 	struct call_key key = { .tid = (u32)id, .program = bpf_get_attach_cookie(ctx) };
 
+	keep_own_stack(ctx);
 	if (!is_target(id))
 		return 0;
 	const struct probe_program *program = program_get(key.program);
@@ -470,6 +487,7 @@ static __always_inline int probe_return(struct pt_regs *ctx, bool can_sleep)
 	const struct probe_program *program = program_get(key.program);
 	struct call *call = bpf_map_lookup_elem(&probe_calls, &key);
 
+	keep_own_stack(ctx);
 	if (!program || !call)
 		return 0;
 	struct slot *slot = slot_claim();
