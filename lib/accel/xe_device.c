@@ -260,10 +260,8 @@ int xe_devices_find(const struct xe_kernel *k, struct xe_device *ret, size_t *re
 	if (count)
 		return 0;
 	if (first.text[0])
-		err_set(why, -EINVAL, "%s", first.text);
-	else
-		err_set(why, -EINVAL, "no Intel GPU with the xe driver is here");
-	return -ENOENT;
+		return err_set(why, -ENOENT, "%s", first.text);
+	return err_set(why, -ENODEV, "no Intel GPU with the xe driver is here");
 }
 
 /* ---- sampling ---- */

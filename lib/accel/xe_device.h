@@ -39,8 +39,8 @@ struct xe_device {
 #define XE_DEVICES_MAX 16
 
 /*
- * 0: *@ret_count of them, at least one. -ENOENT: none, and the text says why: no GPU of this driver, a kernel that cannot
- * sample, a device that has no such unit, or no right to open it.
+ * 0: *@ret_count of them, at least one. -ENODEV: no GPU of this driver is here. -ENOENT: there is, and the text says
+ * why it cannot be sampled: a kernel that cannot, a device that has no such unit, or no right to open it.
  */
 int xe_devices_find(const struct xe_kernel *k, struct xe_device *ret, size_t *ret_count,
 		    struct err *why);
