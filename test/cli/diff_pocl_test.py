@@ -148,7 +148,9 @@ class Planted(Recorded):
                 print(f'{percent} %: alarms {self.alarms(result)}, load {os.getloadavg()[0]:.1f}')
                 found, = [row for row in result['changes']
                           if row['what'] == 'mlp' and row['spread'] == 'beyond spread']
-                self.assertAlmostEqual(found['tested_percent'], percent, delta=1.5)
+                # As near as clocks let it be that change with what else the machine does.
+                self.assertAlmostEqual(found['tested_percent'], percent,
+                                       delta=max(1.5, percent / 4))
                 self.assertLessEqual(set(self.alarms(result)), {'mlp', 'step'})
 
     @unittest.skipUnless(FULL, 'many recordings: scripts/test --full')
