@@ -150,7 +150,8 @@ static void test_nothing_there(void **state)
 	runtime_open(&t);
 	assert_int_equal(accel_seen(t.accel, DRIVER), 0);
 	runtime_finish(&t);
-	assert_non_null(strstr(runtime_info(&t, "missing.device-samples"), "xe driver"));
+	/* The driver's libraries are also where another's device is meant. */
+	assert_string_equal(runtime_info(&t, "missing.device-samples"), "");
 	runtime_close(&t);
 	setenv("XE_DRIVER", place, 1);
 }
