@@ -86,3 +86,14 @@ static inline uint32_t known_session(struct known *k, void *handle)
 
 	return slot ? __atomic_load_n(&slot->session, __ATOMIC_RELAXED) : 0;
 }
+
+/* The next one from *@at on that is there and that the recorder of @session was not told of; NULL: no more. */
+static inline struct known_slot *known_untold(struct known *k, uint32_t session, uint32_t *at)
+{
+	while (k->count && *at < KNOWN_SLOTS) {
+		struct known_slot *slot = &k->slots[(*at)++];
+		if (slot->is_live && slot->session != session)
+			return slot;
+	}
+	return NULL;
+}

@@ -228,16 +228,15 @@ static void tell(void *kernel)
 static void tell_all(void)
 {
 	static uint32_t told_all;
+	struct known_slot *slot;
+	uint32_t at = 0;
 
 	if (told_all == watch_session())
 		return;
 	told_all = watch_session();
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; kernels.count && i < KNOWN_SLOTS; i++) {
-		struct known_slot *slot = &kernels.slots[i];
-		if (slot->is_live && slot->session != watch_session())
-			tell_kernel(slot->handle, slot, slot->owner);
-	}
+	while ((slot = known_untold(&kernels, watch_session(), &at)))
+		tell_kernel(slot->handle, slot, slot->owner);
 	pthread_mutex_unlock(&lock);
 }
 
