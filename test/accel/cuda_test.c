@@ -33,22 +33,6 @@ static uint64_t launch(struct runtime *t, const char *symbol, uint32_t tid, uint
 					    .value = { function, 1, 2, 3, 4, 5, 6, STREAM } });
 }
 
-static const struct record_launch *launch_record(const struct runtime *t, size_t index)
-{
-	return &runtime_record(t, RECORD_LAUNCH, index)->launch;
-}
-
-/* The name of the kernel that launch number @index is of. */
-static const char *launched(const struct runtime *t, size_t index)
-{
-	for (size_t i = 0; i < runtime_count(t, RECORD_KERNEL); i++) {
-		const struct record *record = runtime_record(t, RECORD_KERNEL, i);
-		if (record->kernel.id == launch_record(t, index)->kernel)
-			return runtime_text(t, record->kernel.name);
-	}
-	return "no such kernel";
-}
-
 static void test_launches(void **state)
 {
 	static struct runtime t;

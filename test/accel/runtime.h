@@ -197,6 +197,22 @@ static inline const char *runtime_text(const struct runtime *t, uint32_t id)
 	return capture_reader_text(t->reader, id);
 }
 
+static inline const struct record_launch *launch_record(const struct runtime *t, size_t index)
+{
+	return &runtime_record(t, RECORD_LAUNCH, index)->launch;
+}
+
+/* The name of the kernel that launch number @index is of. */
+static inline const char *launched(const struct runtime *t, size_t index)
+{
+	for (size_t i = 0; i < runtime_count(t, RECORD_KERNEL); i++) {
+		const struct record *record = runtime_record(t, RECORD_KERNEL, i);
+		if (record->kernel.id == launch_record(t, index)->kernel)
+			return runtime_text(t, record->kernel.name);
+	}
+	return "no such kernel";
+}
+
 /* The value of an INFO record, or "". */
 static inline const char *runtime_info(const struct runtime *t, const char *key)
 {

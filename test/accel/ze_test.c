@@ -55,21 +55,6 @@ static uint64_t execute(struct runtime *t, uint64_t list)
 					    .value = { QUEUE, 1, 0x40, list } });
 }
 
-static const struct record_launch *launch_record(const struct runtime *t, size_t index)
-{
-	return &runtime_record(t, RECORD_LAUNCH, index)->launch;
-}
-
-static const char *launched(const struct runtime *t, size_t index)
-{
-	for (size_t i = 0; i < runtime_count(t, RECORD_KERNEL); i++) {
-		const struct record *record = runtime_record(t, RECORD_KERNEL, i);
-		if (record->kernel.id == launch_record(t, index)->kernel)
-			return runtime_text(t, record->kernel.name);
-	}
-	return "no such kernel";
-}
-
 static void test_calls(void **state)
 {
 	const uint64_t many[9] = { KERNEL, KERNEL, KERNEL, KERNEL,    KERNEL,
