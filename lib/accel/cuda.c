@@ -28,9 +28,8 @@ static void process_free(void *state)
 
 	if (!p)
 		return;
-	hash_release(&p->function_index);
-	hash_release(&p->kernels);
-	hash_release(&p->programs);
+	kernel_table_release(&p->functions);
+	kernel_table_release(&p->sampled);
 	hash_release(&p->queue_index);
 	hash_release(&p->contexts);
 	hash_release(&p->thread_index);
@@ -38,11 +37,8 @@ static void process_free(void *state)
 	hash_release(&p->capturing);
 	hash_release(&p->graphs);
 	hash_release(&p->nodes);
-	hash_release(&p->images);
-	hash_release(&p->sampled);
 	told_image_release(&p->image);
 	free(p->told);
-	vec_release(&p->functions);
 	vec_release(&p->queues);
 	vec_release(&p->threads);
 	host_waits_release(&p->waits);
@@ -71,6 +67,8 @@ static struct cuda_process *cuda_process(struct cuda *c, const struct accel_even
 		return NULL;
 	p->process = e->process;
 	p->pid = e->pid;
+	kernel_table_init(&p->functions, &c->host, p->process, "CUDA module");
+	kernel_table_init(&p->sampled, &c->host, p->process, "CUDA module with checksum");
 	return p;
 }
 
@@ -217,16 +215,17 @@ static int cuda_event(void *runtime, const struct accel_event *e)
 		return cuda_function_told(c, p, e);
 	case SITE_RUNTIME_KERNEL:
 	case SITE_KERNEL_FUNCTION:
-		return (uint32_t)e->value[3] ? 0
-					     : cuda_function_alias(c, p, e->value[2], e->value[1]);
+		return (uint32_t)e->value[3] ? 0 : cuda_function_alias(p, e->value[2], e->value[1]);
 	case SITE_LIBRARY_MODULE:
-		return (uint32_t)e->value[3] ? 0 : cuda_module_alias(p, e->value[2], e->value[1]);
+		return (uint32_t)e->value[3]
+			       ? 0
+			       : kernel_table_alias(&p->functions, e->value[2], e->value[1]);
 	case SITE_MODULE:
 		return cuda_module_loaded(c, p, e);
 	case SITE_FUNCTION:
 		return cuda_function_found(c, p, e);
 	case SITE_UNLOAD:
-		return cuda_module_unloaded(p, e);
+		return kernel_table_module(&p->functions, e->value[0], 0, (struct span){ 0 });
 	case SITE_CONTEXT:
 		return context_made(p, e);
 	case SITE_CONTEXT_SET:

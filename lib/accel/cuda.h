@@ -17,17 +17,17 @@
 
 #include "accel/accel.h"
 #include "accel/host_waits.h"
+#include "accel/kernel_table.h"
 #include "accel/process_index.h"
 #include "accel/told.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* What a target can make us keep, for each process. Large programs have some ten thousand
- * functions, dozens of streams and a context for each device. Beyond, what is new has no name. */
-#define CUDA_FUNCTIONS_MAX (1u << 18)
-#define CUDA_QUEUES_MAX    4096
-#define CUDA_CONTEXTS_MAX  4096
-#define CUDA_THREADS_MAX   65536
+/* What a target can make us keep, for each process. Large programs have dozens of streams and a
+ * context for each device. Beyond, what is new has no name. */
+#define CUDA_QUEUES_MAX   4096
+#define CUDA_CONTEXTS_MAX 4096
+#define CUDA_THREADS_MAX  65536
 /* Launches whose work may still be told: what can be in flight, many times. A power of two. */
 #define CUDA_TOLD_MAX (1u << 17)
 /* Graphs, and nodes of graphs, whose origin is kept. */
@@ -83,11 +83,6 @@ struct cuda_transfer {
 };
 const struct cuda_transfer *cuda_transfer(const struct probe_site *site);
 
-struct cuda_function {
-	uint32_t record; /* KERNEL */
-	uint32_t name;   /* string; 0: not known */
-};
-
 struct cuda_queue {
 	uint32_t record, device; /* of the capture */
 };
@@ -122,14 +117,10 @@ struct cuda_process {
 	struct hash capturing; /* stream -> number of the graph that its calls are recorded into */
 	struct hash graphs;    /* graph, executable or not -> its number */
 	struct hash nodes;     /* the target's number of a node -> what LAUNCH_CAPTURED has */
-	struct hash images;    /* module's checksum -> number of its CODE_OBJECT record */
-	struct hash sampled;   /* module and name of a function, hashed -> KERNEL record */
 	enum cuda_nesting nesting;
-	struct hash function_index; /* handle, or the host's stub -> functions */
-	VEC(struct cuda_function) functions;
-	struct hash kernels;     /* program and name, hashed -> number of the KERNEL record */
-	struct hash programs;    /* module or library -> number of its CODE_OBJECT record */
-	struct hash queue_index; /* device and stream, hashed -> queues */
+	struct kernel_table functions; /* those of libraries, and the host's stubs, too */
+	struct kernel_table sampled;   /* without handles; a module's is its checksum */
+	struct hash queue_index;       /* device and stream, hashed -> queues */
 	VEC(struct cuda_queue) queues;
 	struct hash contexts;     /* context -> ordinal + 1 */
 	struct hash thread_index; /* tid -> threads */
@@ -170,17 +161,11 @@ int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t
 
 /* cuda_kernel.c */
 int cuda_module_loaded(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
-int cuda_module_unloaded(struct cuda_process *p, const struct accel_event *e);
 int cuda_function_found(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 int cuda_function_told(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 /* @alias is another handle of what @handle is. */
-int cuda_function_alias(struct cuda *c, struct cuda_process *p, uint64_t alias, uint64_t handle);
-int cuda_module_alias(struct cuda_process *p, uint64_t alias, uint64_t handle);
-/* One of which nothing but the name is known. */
-int cuda_function_named(struct cuda *c, struct cuda_process *p, uint32_t name,
-			struct cuda_function *ret);
-int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
-		  struct cuda_function *ret);
+int cuda_function_alias(struct cuda_process *p, uint64_t alias, uint64_t handle);
+int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle, struct kernel *ret);
 
 /* cuda_launch.c */
 int cuda_launched(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
@@ -219,7 +204,7 @@ uint64_t cuda_told_correlation(const struct cuda_process *p, uint32_t target);
 int cuda_told_batch(struct cuda *c, struct cuda_process *p, const struct accel_event *e);
 
 /* cuda_samples.c; @m is behind the header. */
-int cuda_told_code(struct cuda *c, struct cuda_process *p, struct cursor *m);
+int cuda_told_code(struct cuda_process *p, struct cursor *m);
 int cuda_told_samples(struct cuda *c, struct cuda_process *p, struct cursor *m);
 /* The DEVICE record of an ordinal + 1; 0: a device that could not be seen. */
 int cuda_device(struct cuda *c, uint32_t device, uint32_t *ret);

@@ -126,7 +126,7 @@ static int put_node(struct cuda *c, struct cuda_process *p, const struct accel_e
 		    uint64_t graph, const uint64_t *parameters)
 {
 	struct record record = begin_record(e);
-	struct cuda_function function;
+	struct kernel function;
 	uint32_t sizes[6];
 	int rc = graph_number(c, p, graph, &record.launch.graph);
 

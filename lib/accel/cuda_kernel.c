@@ -9,143 +9,62 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define EM_CUDA_ 190 /* EM_CUDA: not in every <elf.h> */
 
-static int put_kernel(struct cuda *c, struct cuda_process *p, uint64_t program, uint64_t handle,
-		      struct cuda_function *function)
+int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle, struct kernel *ret)
 {
-	uint64_t *code = hash_get(&p->programs, program);
-	struct record record = {
-		.type = RECORD_KERNEL,
-		.kernel = {
-			.id = c->host.number(c->host.data),
-			.process = p->process,
-			.code_object = code ? (uint32_t)*code : 0,
-			.name = function->name,
-			.handle = handle,
-			.program = program,
-		},
-	};
+	const struct kernel_facts facts = { .handle = handle };
+	const struct kernel *known = kernel_table_get(&p->functions, handle);
 
-	function->record = record.kernel.id;
-	return capture_writer_put(c->host.writer, &record);
+	c->stats.unnamed += !known || !known->name;
+	if (!known && !kernel_table_is_full(&p->functions))
+		return kernel_table_add(&p->functions, &facts, ret);
+	*ret = known ? *known : (struct kernel){ 0 };
+	return 0;
 }
 
-static int set_function(struct cuda_process *p, uint64_t handle,
-			const struct cuda_function *function)
+static int add_function(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
+			struct kernel_facts facts)
 {
-	uint64_t *known = hash_get(&p->function_index, handle);
+	struct kernel function;
+	int rc = capture_writer_bytes(c->host.writer, e->text, e->text_size, &facts.name);
 
-	if (known) {
-		p->functions.data[*known] = *function;
-		return 0;
-	}
-	if (p->functions.len >= CUDA_FUNCTIONS_MAX)
-		return 0;
-	if (vec_push(&p->functions, *function) < 0)
-		return -ENOMEM;
-	return hash_set(&p->function_index, handle, p->functions.len - 1);
-}
-
-/* @handle is the function @name of @program. Programs look the same one up again and again, and by
- * several handles: equal ones share one record. */
-static int add_function(struct cuda *c, struct cuda_process *p, uint64_t handle, uint64_t program,
-			uint32_t name, struct cuda_function *ret)
-{
-	struct cuda_function function = { .name = name };
-	uint64_t key = hash_u64(program) ^ (name ? name : hash_u64(handle));
-	uint64_t *known = hash_get(&p->kernels, key);
-	int rc = 0;
-
-	if (known)
-		function.record = (uint32_t)*known;
-	else
-		rc = put_kernel(c, p, program, handle, &function);
-	if (p->kernels.len >= CUDA_FUNCTIONS_MAX)
-		hash_release(&p->kernels);
-	if (rc == 0 && !known)
-		rc = hash_set(&p->kernels, key, function.record);
-	if (rc == 0)
-		rc = set_function(p, handle, &function);
-	if (rc == 0 && ret)
-		*ret = function;
-	return rc;
-}
-
-int cuda_function_named(struct cuda *c, struct cuda_process *p, uint32_t name,
-			struct cuda_function *ret)
-{
-	/* Its handle is not known; no function has its name's number for one. */
-	return add_function(c, p, name, 0, name, ret);
-}
-
-int cuda_function(struct cuda *c, struct cuda_process *p, uint64_t handle,
-		  struct cuda_function *ret)
-{
-	uint64_t *known = hash_get(&p->function_index, handle);
-
-	if (known) {
-		*ret = p->functions.data[*known];
-		c->stats.unnamed += ret->name == 0;
-		return 0;
-	}
-	c->stats.unnamed++;
-	if (p->functions.len >= CUDA_FUNCTIONS_MAX) {
-		*ret = (struct cuda_function){ 0 };
-		return 0;
-	}
-	return add_function(c, p, handle, 0, 0, ret);
+	return rc < 0 ? rc : kernel_table_add(&p->functions, &facts, &function);
 }
 
 int cuda_function_found(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
 {
-	uint64_t handle = e->value[3];
-	uint32_t name;
-	int rc;
+	const struct kernel_facts facts = { .handle = e->value[3], .module = e->value[1] };
 
-	if (!handle || (uint32_t)e->value[4] != 0 || !e->text_size)
+	if (!facts.handle || (uint32_t)e->value[4] != 0 || !e->text_size)
 		return 0;
-	rc = capture_writer_bytes(c->host.writer, e->text, e->text_size, &name);
-	return rc < 0 ? rc : add_function(c, p, handle, e->value[1], name, NULL);
+	return add_function(c, p, e, facts);
 }
 
 /* A name that the program asked for itself, or that it registered a host function under. */
 int cuda_function_told(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
 {
 	bool is_registered = (e->site->id & SITE_MASK) == SITE_RUNTIME_REGISTER;
-	uint64_t handle = is_registered ? e->value[0] : e->value[1];
-	uint64_t *known = hash_get(&p->function_index, handle);
-	uint32_t name;
-	int rc;
+	const struct kernel_facts facts = { .handle = e->value[is_registered ? 0 : 1] };
+	const struct kernel *known = kernel_table_get(&p->functions, facts.handle);
 
 	if (!e->text_size || (!is_registered && (uint32_t)e->value[3] != 0) ||
-	    (known && p->functions.data[*known].name))
+	    (known && known->name))
 		return 0;
-	rc = capture_writer_bytes(c->host.writer, e->text, e->text_size, &name);
-	return rc < 0 ? rc : add_function(c, p, handle, 0, name, NULL);
+	return add_function(c, p, e, facts);
 }
 
-int cuda_function_alias(struct cuda *c, struct cuda_process *p, uint64_t alias, uint64_t handle)
+int cuda_function_alias(struct cuda_process *p, uint64_t alias, uint64_t handle)
 {
-	uint64_t *known = hash_get(&p->function_index, handle);
+	const struct kernel *known = kernel_table_get(&p->functions, handle);
 
-	(void)c;
-	if (!known || !alias)
+	if (!known)
 		return 0;
 	/* A copy: the table may grow under it. */
-	struct cuda_function function = p->functions.data[*known];
-	return set_function(p, alias, &function);
-}
-
-int cuda_module_alias(struct cuda_process *p, uint64_t alias, uint64_t handle)
-{
-	uint64_t *known = hash_get(&p->programs, handle);
-
-	return known && alias ? hash_set(&p->programs, alias, *known) : 0;
+	struct kernel function = *known;
+	return kernel_table_set(&p->functions, alias, &function);
 }
 
 /* How many bytes the cubin takes that begins with @bytes; 0: it is none. */
@@ -167,20 +86,16 @@ static uint64_t cubin_size(const void *bytes, size_t size)
 	return sections > segments ? sections : segments;
 }
 
-/* The image of a module as a CODE_OBJECT record, if it is a cubin: its number, or 0. */
-static int put_image(struct cuda *c, struct cuda_process *p, const struct accel_event *e,
-		     uint32_t *ret)
+int cuda_module_loaded(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
 {
-	struct record_code_object object = { .kind = CODE_OBJECT_CUBIN, .process = p->process };
-	uint64_t size = cubin_size(e->text, e->text_size);
+	uint64_t module = e->value[2], size = cubin_size(e->text, e->text_size);
 	CLEANUP_FREE char *whole = NULL;
 	const char *bytes = e->text;
-	char name[64];
-	int rc;
 
-	*ret = 0;
-	if (size == 0 || size > TOLD_IMAGE_MAX)
+	if (!module || (uint32_t)e->value[3] != 0)
 		return 0;
+	if (size > TOLD_IMAGE_MAX)
+		size = 0;
 	if (size > e->text_size) {
 		whole = malloc(size);
 		if (!whole)
@@ -188,45 +103,9 @@ static int put_image(struct cuda *c, struct cuda_process *p, const struct accel_
 		/* The call has returned: a program may have freed it by now. */
 		if (c->host.read(c->host.data, p->pid, e->value[1], whole, size) < 0 ||
 		    memcmp(whole, e->text, e->text_size) != 0)
-			return 0;
+			size = 0;
 		bytes = whole;
 	}
-	object.id = c->host.number(c->host.data);
-	snprintf(name, sizeof(name), "CUDA module 0x%" PRIx64, e->value[2]);
-	rc = capture_writer_string(c->host.writer, name, &object.name);
-	if (rc == 0)
-		rc = capture_writer_code_object(c->host.writer, &object, bytes, size);
-	if (rc == 0)
-		*ret = object.id;
-	return rc;
-}
-
-/* A new module may have the address of one that is gone; its functions are new, too. */
-static void forget_module(struct cuda_process *p, uint64_t module)
-{
-	hash_remove(&p->programs, module);
-	vec_for_each(&p->functions, it)
-		hash_remove(&p->kernels, hash_u64(module) ^ it->name);
-}
-
-int cuda_module_loaded(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
-{
-	uint64_t module = e->value[2];
-	uint32_t code;
-	int rc;
-
-	if (!module || (uint32_t)e->value[3] != 0)
-		return 0;
-	if (hash_get(&p->programs, module))
-		forget_module(p, module);
-	rc = put_image(c, p, e, &code);
-	if (p->programs.len >= CUDA_FUNCTIONS_MAX)
-		hash_release(&p->programs);
-	return rc < 0 ? rc : hash_set(&p->programs, module, code);
-}
-
-int cuda_module_unloaded(struct cuda_process *p, const struct accel_event *e)
-{
-	forget_module(p, e->value[0]);
-	return 0;
+	return kernel_table_module(&p->functions, module, size ? CODE_OBJECT_CUBIN : 0,
+				   span_of(bytes, size));
 }

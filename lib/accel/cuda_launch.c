@@ -83,7 +83,7 @@ static int describe_launch(struct cuda *c, struct cuda_process *p, const struct 
 {
 	const struct cuda_transfer *transfer = cuda_transfer(e->site);
 	unsigned int site = e->site->id & SITE_MASK;
-	struct cuda_function function;
+	struct kernel function;
 	int rc;
 
 	if (transfer) {

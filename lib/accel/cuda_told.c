@@ -39,9 +39,9 @@ static int told_slot(struct cuda_process *p, uint32_t target, struct cuda_told *
 /* The record of a kernel if it has a name: readers then need not ask the device's. */
 static uint32_t named_kernel(const struct cuda_process *p, uint64_t handle)
 {
-	uint64_t *known = hash_get(&p->function_index, handle);
+	const struct kernel *known = kernel_table_get(&p->functions, handle);
 
-	return known && p->functions.data[*known].name ? p->functions.data[*known].record : 0;
+	return known && known->name ? known->record : 0;
 }
 
 int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_event *e)
@@ -148,17 +148,19 @@ static int put_dispatch(struct cuda *c, const struct inject_work *w, uint32_t ke
 	return capture_writer_put(c->host.writer, &record);
 }
 
-static int kernel_of_work(struct cuda *c, struct cuda_process *p, const struct inject_work *w,
+static int kernel_of_work(struct cuda_process *p, const struct inject_work *w,
 			  const struct cuda_told *told, uint32_t *ret)
 {
 	uint64_t *name = hash_get(&p->names, w->name);
-	struct cuda_function function;
+	struct kernel_facts facts = { 0 };
+	struct kernel function = { 0 };
 	int rc;
 
 	*ret = told ? told->kernel : 0;
 	if (*ret || !name || w->kind != INJECT_LAUNCH_KERNEL)
 		return 0;
-	rc = cuda_function_named(c, p, (uint32_t)*name, &function);
+	facts.name = (uint32_t)*name;
+	rc = kernel_table_add(&p->functions, &facts, &function);
 	*ret = function.record;
 	return rc;
 }
@@ -180,7 +182,7 @@ static int take_work(struct cuda *c, struct cuda_process *p, const struct inject
 	if (rc == 0 && (told->correlation == 0 || told->target != w->correlation))
 		told = NULL;
 	if (rc == 0)
-		rc = kernel_of_work(c, p, w, told, &kernel);
+		rc = kernel_of_work(p, w, told, &kernel);
 	if (rc == 0)
 		rc = cuda_queue(c, p, w->device + 1, stream, &queue);
 	if (rc < 0)
@@ -240,7 +242,7 @@ static int take_message(struct cuda *c, struct cuda_process *p, const struct acc
 		memcpy(&work, m->whole.data, sizeof(work));
 		return take_work(c, p, &work);
 	case INJECT_CODE:
-		return cuda_told_code(c, p, &m->body);
+		return cuda_told_code(p, &m->body);
 	case INJECT_SAMPLES:
 		return cuda_told_samples(c, p, &m->body);
 	case INJECT_NODE:

@@ -19,16 +19,11 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* What a target can make us keep, for each process. Programs have a handful of queues and some
- * hundred kernels; one that made new ones without end would otherwise fill our memory. Beyond, all
- * share one that has no name. */
+/* What a target can make us keep, for each process. Programs have a handful of queues; one that made
+ * new ones without end would otherwise fill our memory. Beyond, all share one. */
 #define OPENCL_QUEUES_MAX  4096
 #define OPENCL_DEVICES_MAX 256
-#define OPENCL_KERNELS_MAX 65536
-/* Remembered to tell what is the same; beyond, they are forgotten, and records repeat. */
-#define OPENCL_NAMES_MAX    65536
-#define OPENCL_PROGRAMS_MAX 65536
-#define OPENCL_THREADS_MAX  65536
+#define OPENCL_THREADS_MAX 65536
 /* Launches of one queue that wait for their command, and commands that are not complete. A program
  * may enqueue as many as it likes before the device gets to them. */
 #define OPENCL_WAITING_MAX (1u << 20)
@@ -150,13 +145,6 @@ struct opencl_wait {
 	uint64_t event[WAIT_EVENTS];
 };
 
-struct opencl_kernel {
-	uint64_t handle;
-	uint32_t record;
-	uint32_t name; /* string; 0: not known */
-	uint32_t code; /* CODE_OBJECT, of the record */
-};
-
 struct opencl_device {
 	uint64_t handle;
 	uint32_t record;
@@ -164,14 +152,12 @@ struct opencl_device {
 
 struct opencl_process {
 	uint32_t process, pid;
-	struct hash kernel_index, queue_index, device_index, thread_index; /* by handle or tid */
-	VEC(struct opencl_kernel) kernels;
+	struct kernel_table kernels;
+	struct hash queue_index, device_index, thread_index; /* by handle or tid */
 	VEC(struct opencl_queue) queues;
 	VEC(struct opencl_device) devices;
 	VEC(struct opencl_thread) threads;
 	VEC(struct opencl_wait) waits;
-	struct hash programs;      /* handle -> number of its CODE_OBJECT record, or 0 */
-	struct hash kernel_names;  /* program and name, hashed -> CODE_OBJECT and KERNEL records */
 	struct hash command_index; /* event -> commands */
 	VEC(struct opencl_command_state) commands;
 	VEC(size_t) free_commands;
@@ -227,8 +213,7 @@ int opencl_kernel_told(struct opencl *o, struct opencl_process *p, const struct 
 int opencl_told(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 int opencl_program_created(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 /* The kernel of a handle; one that was never seen is looked at in the target's memory. */
-int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle,
-		  struct opencl_kernel *ret);
+int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle, struct kernel *ret);
 
 /* opencl_launch.c */
 int opencl_launched(struct opencl *o, struct opencl_process *p, const struct accel_event *e);

@@ -99,7 +99,7 @@ static int describe_launch(struct opencl *o, struct opencl_process *p, const str
 			   struct opencl_launch *launch, struct record_launch *record)
 {
 	const struct opencl_transfer *transfer = opencl_transfer(e->site);
-	struct opencl_kernel kernel;
+	struct kernel kernel;
 	int rc;
 
 	launch->kind = LAUNCH_KERNEL;

@@ -26,6 +26,7 @@ struct opencl_process *opencl_process(struct opencl *o, const struct accel_event
 		return NULL;
 	p->process = e->process;
 	p->pid = e->pid;
+	kernel_table_init(&p->kernels, &o->host, p->process, "OpenCL program");
 	p->name_word = -1;
 	p->window_word = -1;
 	return p;
@@ -39,19 +40,16 @@ void opencl_process_free(void *state)
 		return;
 	vec_for_each(&p->queues, it)
 		vec_release(&it->launches);
-	vec_release(&p->kernels);
+	kernel_table_release(&p->kernels);
 	vec_release(&p->queues);
 	vec_release(&p->devices);
 	vec_release(&p->threads);
 	vec_release(&p->waits);
 	vec_release(&p->commands);
 	vec_release(&p->free_commands);
-	hash_release(&p->kernel_index);
 	hash_release(&p->queue_index);
 	hash_release(&p->device_index);
 	hash_release(&p->thread_index);
-	hash_release(&p->programs);
-	hash_release(&p->kernel_names);
 	hash_release(&p->command_index);
 	told_code_release(&p->code);
 	free(p);

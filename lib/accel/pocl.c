@@ -68,7 +68,7 @@ static bool view_command(struct opencl_process *p, const struct accel_event *e,
 		ret->kernel = 0;
 		ret->groups = NULL;
 		for (size_t k = 1 + POCL_WINDOW; k + POCL_RUN <= PROBE_VALUES; k += POCL_RUN)
-			if (hash_get(&p->kernel_index, e->value[k])) {
+			if (kernel_table_get(&p->kernels, e->value[k])) {
 				ret->kernel = e->value[k];
 				ret->groups = &e->value[k + 1];
 			}
@@ -160,7 +160,7 @@ static struct opencl_launch *launch_in_order(const struct opencl_process *p, str
 static int launch_unseen(struct opencl *o, struct opencl_process *p, const struct accel_event *e,
 			 const struct command_view *view, struct opencl_command_state *state)
 {
-	struct opencl_kernel kernel = { 0 };
+	struct kernel kernel = { 0 };
 	struct record record = { .type = RECORD_LAUNCH };
 	struct record_launch *r = &record.launch;
 	int rc = 0;

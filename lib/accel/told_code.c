@@ -17,16 +17,10 @@
 /* Kernels of one module. */
 #define PARTS_MAX 65536
 
-static void module_release(struct told_module *m)
-{
-	vec_release(&m->parts);
-	m->record = 0;
-}
-
 static void forget_modules(struct told_code *c)
 {
 	vec_for_each(&c->modules, it)
-		module_release(it);
+		vec_release(&it->parts);
 	vec_release(&c->modules);
 	hash_release(&c->index);
 }
@@ -49,7 +43,7 @@ static int add_module(struct told_code *c, uint64_t module, struct told_module *
 {
 	*ret = find_module(c, module);
 	if (*ret) {
-		module_release(*ret);
+		vec_release(&(*ret)->parts);
 		return 0;
 	}
 	if (c->modules.len >= TOLD_MODULES_MAX)
@@ -77,37 +71,21 @@ static int read_parts(struct told_module *m, const struct told_image *image)
 	return 0;
 }
 
-/* A whole image, in the place of what was told of that module before. */
-static int put_image(struct told_code *c, const struct told_taker *taker)
-{
-	struct record_code_object object = { .kind = CODE_OBJECT_ZEBIN, .process = taker->process };
-	struct capture_writer *w = taker->host->writer;
-	const struct told_image *image = &c->image;
-	struct told_module *m;
-	char name[64];
-	int rc = add_module(c, image->module, &m);
-
-	if (rc == 0)
-		rc = read_parts(m, image);
-	if (rc < 0)
-		return rc;
-	object.id = m->record = taker->host->number(taker->host->data);
-	snprintf(name, sizeof(name), "%s 0x%" PRIx64, taker->title, image->module);
-	rc = capture_writer_string(w, name, &object.name);
-	if (rc == 0)
-		rc = capture_writer_code_object(w, &object, image->bytes, image->total);
-	if (rc == 0 && taker->modules->len >= taker->modules_max)
-		hash_release(taker->modules);
-	return rc < 0 ? rc : hash_set(taker->modules, image->module, object.id);
-}
-
 static int take_code(struct told_code *c, const struct told_taker *taker, struct cursor *m)
 {
+	const struct told_image *image = &c->image;
+	struct told_module *module;
 	int rc = told_image_part(&c->image, m);
 
 	if (rc <= 0)
 		return rc;
-	rc = put_image(c, taker);
+	/* In the place of what was told of that module before. */
+	rc = add_module(c, image->module, &module);
+	if (rc == 0)
+		rc = read_parts(module, image);
+	if (rc == 0)
+		rc = kernel_table_module(taker->kernels, image->module, CODE_OBJECT_ZEBIN,
+					 span_of(image->bytes, image->total));
 	told_image_release(&c->image);
 	return rc;
 }
@@ -130,17 +108,18 @@ static int take_kernel(struct told_code *c, const struct told_taker *taker,
 	uint64_t *name = hash_get(&c->names, k->name);
 	struct accel_code code = {
 		.time_ns = e->time_ns,
-		.process = taker->process,
+		.process = taker->kernels->process,
 		.pci = k->pci,
 		.address = k->address,
 		.size = size_at(c, k->module, k->address),
 	};
-	struct told_kernel kernel = {
+	struct kernel_facts facts = {
 		.handle = k->handle,
 		.module = k->module,
-		.device = k->device,
+		.address = k->address,
 		.name = name ? (uint32_t)*name : 0,
 	};
+	struct kernel kernel;
 	int rc;
 
 	if (!k->handle)
@@ -149,22 +128,15 @@ static int take_kernel(struct told_code *c, const struct told_taker *taker,
 		code.size = k->size;
 	if (!code.size && k->address)
 		code.size = KERNEL_SPACING - k->address % KERNEL_SPACING;
-	kernel.size = code.size;
-	kernel.address = k->address;
-	rc = taker->kernel(taker->data, &kernel, &code.kernel, &code.device);
+	facts.size = code.size;
+	rc = taker->device(taker->data, k->device, &code.device);
+	if (rc == 0)
+		rc = kernel_table_add(taker->kernels, &facts, &kernel);
 	if (rc < 0 || !k->address)
 		return rc;
+	code.kernel = kernel.record;
 	++*taker->located;
-	return accel_code_loaded(taker->host->accel, &code);
-}
-
-int told_kernel_metadata(const struct told_kernel *k, struct capture_writer *w, uint32_t *ret)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "address=0x%" PRIx64, k->address);
-	*ret = 0;
-	return k->address ? capture_writer_string(w, text, ret) : 0;
+	return accel_code_loaded(taker->kernels->host->accel, &code);
 }
 
 static int take_status(const struct told_taker *taker, struct span text)
@@ -174,7 +146,7 @@ static int take_status(const struct told_taker *taker, struct span text)
 
 	memcpy(copy, text.data, size);
 	copy[size] = '\0';
-	return accel_info(taker->host->writer, "missing.code", copy);
+	return accel_info(taker->kernels->host->writer, "missing.code", copy);
 }
 
 static int take_message(struct told_code *c, const struct told_taker *taker,
@@ -186,7 +158,7 @@ static int take_message(struct told_code *c, const struct told_taker *taker,
 	case INJECT_STATUS:
 		return take_status(taker, m->body.span);
 	case INJECT_NAME:
-		return told_name(&c->names, taker->host->writer, &m->body);
+		return told_name(&c->names, taker->kernels->host->writer, &m->body);
 	case INJECT_CODE:
 		return take_code(c, taker, &m->body);
 	case INJECT_KERNEL:
@@ -211,23 +183,23 @@ int told_code_batch(struct told_code *c, const struct told_taker *taker,
 	return rc;
 }
 
-int told_code_gone(struct told_code *c, const struct accel_host *host, uint32_t process,
-		   uint64_t module, uint64_t time_ns)
+int told_code_gone(struct told_code *c, struct kernel_table *kernels, uint64_t module,
+		   uint64_t time_ns)
 {
 	struct told_module *m = find_module(c, module);
-	int rc = 0;
+	int rc = kernel_table_module(kernels, module, 0, (struct span){ 0 });
 
 	if (!m)
-		return 0;
+		return rc;
 	vec_for_each(&m->parts, it) {
 		struct accel_code code = {
 			.time_ns = time_ns,
-			.process = process,
+			.process = kernels->process,
 			.address = it->address,
 			.size = it->size,
 		};
-		rc = rc ? rc : accel_code_unloaded(host->accel, &code);
+		rc = rc ? rc : accel_code_unloaded(kernels->host->accel, &code);
 	}
-	module_release(m);
+	vec_release(&m->parts);
 	return rc;
 }

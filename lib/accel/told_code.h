@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "accel/accel.h"
+#include "accel/kernel_table.h"
 #include "accel/told.h"
 #include "base/vec.h"
 
@@ -19,7 +19,6 @@ struct told_part {
 
 struct told_module {
 	uint64_t module;
-	uint32_t record; /* CODE_OBJECT */
 	VEC(struct told_part) parts;
 };
 
@@ -31,27 +30,13 @@ struct told_code {
 	struct told_image image;
 };
 
-/* A kernel whose code is somewhere. */
-struct told_kernel {
-	uint64_t handle, module, device; /* the target's; but for the first 0: not known */
-	uint64_t address, size;
-	uint32_t name; /* string; 0: not known */
-};
-/* For its KERNEL record: where it is. */
-int told_kernel_metadata(const struct told_kernel *kernel, struct capture_writer *w, uint32_t *ret);
-
 /* What a runtime does with it. */
 struct told_taker {
-	const struct accel_host *host;
-	uint32_t process;
-	const char *title;    /* of modules: "Level Zero module" */
-	struct hash *modules; /* module -> number of its CODE_OBJECT record */
-	size_t modules_max;
-	uint64_t *located; /* counts kernels */
-	/* Their KERNEL and DEVICE records. */
-	int (*kernel)(void *data, const struct told_kernel *kernel, uint32_t *ret_kernel,
-		      uint32_t *ret_device);
+	struct kernel_table *kernels;
+	/* The DEVICE record of what the target calls so; 0: it does not say which. */
+	int (*device)(void *data, uint64_t handle, uint32_t *ret);
 	void *data;
+	uint64_t *located; /* counts kernels */
 };
 
 void told_code_release(struct told_code *c);
@@ -59,5 +44,5 @@ void told_code_release(struct told_code *c);
 int told_code_batch(struct told_code *c, const struct told_taker *taker,
 		    const struct accel_event *e);
 /* A module is gone: what it had in the device's memory is not there any more. */
-int told_code_gone(struct told_code *c, const struct accel_host *host, uint32_t process,
-		   uint64_t module, uint64_t time_ns);
+int told_code_gone(struct told_code *c, struct kernel_table *kernels, uint64_t module,
+		   uint64_t time_ns);

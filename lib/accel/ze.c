@@ -28,13 +28,10 @@ static void process_free(void *state)
 		return;
 	vec_for_each(&p->lists, it)
 		vec_release(&it->work);
-	hash_release(&p->kernel_index);
-	hash_release(&p->records);
-	hash_release(&p->modules);
+	kernel_table_release(&p->kernels);
 	hash_release(&p->list_index);
 	hash_release(&p->queue_index);
 	told_code_release(&p->code);
-	vec_release(&p->kernels);
 	vec_release(&p->lists);
 	vec_release(&p->queues);
 	vec_release(&p->devices);
@@ -62,6 +59,7 @@ static struct ze_process *process_of(struct ze *z, const struct accel_event *e)
 		return NULL;
 	p->process = e->process;
 	p->pid = e->pid;
+	kernel_table_init(&p->kernels, &z->host, p->process, "Level Zero module");
 	return p;
 }
 
@@ -81,9 +79,9 @@ static int ze_event(void *runtime, const struct accel_event *e)
 	case SITE_SYNC_END:
 		return host_waits_end(&p->waits, z->host.writer, e);
 	case SITE_MODULE:
-		return ze_module_created(z, p, e);
+		return ze_module_created(p, e);
 	case SITE_MODULE_GONE:
-		return ze_module_gone(z, p, e->value[0], e->time_ns);
+		return told_code_gone(&p->code, &p->kernels, e->value[0], e->time_ns);
 	case SITE_KERNEL:
 		return ze_kernel_created(z, p, e);
 	case SITE_QUEUE:

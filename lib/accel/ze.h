@@ -22,9 +22,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* What a target can make us keep, for each process. Beyond, what is new has no name or no device. */
-#define ZE_KERNELS_MAX (1u << 18)
-#define ZE_MODULES_MAX 65536
+/* What a target can make us keep, for each process. Beyond, what is new has no device. */
 #define ZE_LISTS_MAX   65536
 #define ZE_QUEUES_MAX  4096
 #define ZE_DEVICES_MAX 256
@@ -74,12 +72,6 @@ const struct ze_transfer *ze_transfer(const struct probe_site *site);
 /* Bytes of ze_device_properties_t that are taken along; the name is the last of them. */
 #define ZE_DEVICE_BYTES 368
 
-struct ze_kernel {
-	uint32_t record; /* KERNEL */
-	uint32_t name;   /* string; 0: not known */
-	uint32_t code;   /* CODE_OBJECT, of the record */
-};
-
 struct ze_device {
 	uint64_t handle;
 	uint32_t record;       /* 0: not written yet */
@@ -111,10 +103,7 @@ struct ze_list {
 struct ze_process {
 	uint32_t process, pid;
 	bool is_told; /* by a library inside: what modules become, not what they were made from */
-	struct hash kernel_index; /* handle -> kernels */
-	VEC(struct ze_kernel) kernels;
-	struct hash records;    /* module and name, hashed -> CODE_OBJECT and KERNEL records */
-	struct hash modules;    /* handle -> number of its CODE_OBJECT record, or 0 */
+	struct kernel_table kernels;
 	struct hash list_index; /* handle -> lists */
 	VEC(struct ze_list) lists;
 	struct hash queue_index; /* handle -> queues */
@@ -153,12 +142,11 @@ void ze_list_emptied(struct ze_process *p, uint64_t handle);
 int ze_list(struct ze_process *p, uint64_t handle, struct ze_list **ret);
 
 /* ze_kernel.c */
-int ze_module_created(struct ze *z, struct ze_process *p, const struct accel_event *e);
-int ze_module_gone(struct ze *z, struct ze_process *p, uint64_t module, uint64_t time_ns);
+int ze_module_created(struct ze_process *p, const struct accel_event *e);
 int ze_kernel_created(struct ze *z, struct ze_process *p, const struct accel_event *e);
 /* What the library inside has told. */
 int ze_told(struct ze *z, struct ze_process *p, const struct accel_event *e);
-int ze_kernel(struct ze *z, struct ze_process *p, uint64_t handle, struct ze_kernel *ret);
+int ze_kernel(struct ze *z, struct ze_process *p, uint64_t handle, struct kernel *ret);
 
 /* ze_launch.c */
 int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e);

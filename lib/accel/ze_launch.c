@@ -90,7 +90,7 @@ static int append_kernel(struct ze *z, struct ze_process *p, const struct accel_
 			 uint64_t handle)
 {
 	struct ze_work work = { .kind = LAUNCH_KERNEL, .count = 1 };
-	struct ze_kernel kernel;
+	struct kernel kernel;
 	int rc = ze_kernel(z, p, handle, &kernel);
 
 	if (rc < 0)

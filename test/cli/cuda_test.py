@@ -500,7 +500,7 @@ class Instructions(Mocks):
         self.assertEqual(samples[RED, 0x90, 'long_scoreboard'],
                          2 * samples[RED, 0xa0, 'wait'])
         image, = [r for r in capture.records['CODE_OBJECT']
-                  if r['name'].startswith('CUDA module') and '0x' not in r['name']]
+                  if r['name'].startswith('CUDA module with checksum')]
         self.assertEqual(image.number('total_bytes'), os.path.getsize(TILE))
         text = run('annotate', '-i', self.data).stdout
         self.assertRegex(text, r'66\.67 .* 90:  LDG .*long_scoreboard')
