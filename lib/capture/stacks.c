@@ -163,12 +163,12 @@ static uint32_t callee_of(const struct stacks *t, uint32_t node, const struct re
 	return 0;
 }
 
-/* Walk the tree for as long as it knows the frames, then extend it by a run. */
-static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t id,
-		      struct record_frame *scratch, struct stack_delta *ret, uint32_t *ret_leaf)
+/* Walk the tree from @node on for as long as it knows the frames, then extend it by a run. */
+static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32_t node,
+		      struct record_frame *scratch, uint32_t *ret_id, struct stack_delta *ret)
 {
 	struct stack_delta delta = { .frames = scratch };
-	uint32_t node = 0, left = stack->count;
+	uint32_t id = t->first + (uint32_t)t->entries.len, left = stack->count - stack->kept;
 	uint64_t base = 0, key = 0;
 
 	for (; left; left--) {
@@ -191,8 +191,10 @@ static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32
 			(struct record_frame){ frame->object, frame->offset - base };
 		node = node_push(t, frame->object, frame->offset);
 	}
+	if (vec_push(&t->entries, entry_at(t, node, stack->count, stack->flags)) < 0)
+		return -ENOMEM;
+	*ret_id = id;
 	*ret = delta;
-	*ret_leaf = node;
 	return 0;
 }
 
@@ -215,44 +217,19 @@ int stacks_intern(struct stacks *t, const struct record_stack *stack, struct rec
 		}
 	}
 
-	uint32_t id = t->first + (uint32_t)t->entries.len, leaf;
-	int rc = stacks_add(t, stack, id, scratch, ret_delta, &leaf);
+	int rc = stacks_add(t, stack, 0, scratch, ret_id, ret_delta);
 	if (rc < 0)
 		return rc;
-	if (hash_set(&t->by_stack, key, id) < 0 ||
-	    vec_push(&t->entries, entry_at(t, leaf, stack->count, stack->flags)) < 0)
-		return -ENOMEM;
-	*ret_id = id;
-	return 1;
+	return hash_set(&t->by_stack, key, *ret_id) < 0 ? -ENOMEM : 1;
 }
 
 int stacks_append(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta)
 {
 	const struct stack_entry *parent = stacks_get(t, stack->parent);
-	assert(parent);
-	uint32_t node = node_above(t, parent, stack->kept);
-	uint32_t id = t->first + (uint32_t)t->entries.len;
-	struct stack_delta delta = { .frames = scratch, .count = stack->count };
-	uint64_t base = 0;
 
-	if (node) {
-		delta.kept = stack->kept;
-		delta.parent = run_of(t, node)->stack;
-		base = t->nodes.data[node].offset;
-	}
-	if (stack->count && run_begin(t, node, id, stack->count) < 0)
-		return -ENOMEM;
-	for (uint32_t i = stack->count, k = 0; i-- > 0; k++) {
-		const struct record_frame *frame = &stack->frames[i];
-		scratch[k] = (struct record_frame){ frame->object, frame->offset - base };
-		node = node_push(t, frame->object, frame->offset);
-	}
-	if (vec_push(&t->entries, entry_at(t, node, delta.kept + delta.count, stack->flags)) < 0)
-		return -ENOMEM;
-	*ret_id = id;
-	*ret_delta = delta;
-	return 0;
+	return stacks_add(t, stack, parent ? node_above(t, parent, stack->kept) : 0, scratch,
+			  ret_id, ret_delta);
 }
 
 /* ---- the reader's side ---- */

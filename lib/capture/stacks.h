@@ -78,8 +78,8 @@ void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint
  */
 int stacks_intern(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta);
-/* The same for one that is known to be new, whose frames are only those beyond what it keeps of its
- * parent, which must be here: 0 or -ENOMEM. stacks_intern() will not find it. */
+/* The same for one that gets a number of its own, whose frames are only those beyond what it keeps
+ * of its parent, which must be here: 0 or -ENOMEM. stacks_intern() will not find it. */
 int stacks_append(struct stacks *t, const struct record_stack *stack, struct record_frame *scratch,
 		  uint32_t *ret_id, struct stack_delta *ret_delta);
 

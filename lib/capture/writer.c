@@ -264,19 +264,6 @@ static int define_stack(struct capture_writer *w, const struct stack_delta *delt
 	return writer_append(w, &rec, delta);
 }
 
-static int append_stack(struct capture_writer *w, const struct record_stack *stack, uint32_t *ret)
-{
-	struct stack_delta delta;
-	uint32_t id;
-	int rc = stacks_append(&w->stacks, stack, w->frames, &id, &delta);
-	if (rc >= 0)
-		rc = define_stack(w, &delta, id, stack->flags);
-	if (rc < 0)
-		return writer_fail(w, rc);
-	*ret = id;
-	return 0;
-}
-
 static int intern_stack(struct capture_writer *w, const struct record_stack *stack, uint32_t *ret)
 {
 	struct stack_delta delta;
@@ -452,28 +439,29 @@ int capture_writer_stack(struct capture_writer *w, const struct record_frame *fr
 		w, &(struct record_stack){ .flags = flags, .count = count, .frames = frames }, ret);
 }
 
-int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t kept,
-			      const struct record_frame *frames, uint32_t count, uint32_t flags,
-			      uint32_t *ret)
+int capture_writer_stack_like(struct capture_writer *w, const struct record_stack *stack,
+			      uint32_t *ret, uint32_t *ret_known)
 {
-	if (!like)
-		return capture_writer_stack(w, frames, count, flags, ret);
+	struct record_stack like = *stack;
+	struct stack_delta delta;
+	uint32_t id;
 	int rc = writer_ready(w);
 	if (rc >= 0)
-		rc = renew_stack(w, &like);
+		rc = renew_stack(w, &like.parent);
 	if (rc < 0)
 		return rc;
-	const struct stack_entry *parent = stacks_get(&w->stacks, like);
-	if (!parent || kept > parent->depth || count > STACK_FRAMES_MAX - kept ||
-	    !knows_objects(w, frames, count))
+	const struct stack_entry *parent = stacks_get(&w->stacks, like.parent);
+	if (like.kept > (parent ? parent->depth : 0) || like.count < like.kept ||
+	    like.count > STACK_FRAMES_MAX || !knows_objects(w, like.frames, like.count - like.kept))
 		return -EINVAL;
-	return append_stack(w,
-			    &(struct record_stack){ .flags = flags,
-						    .count = count,
-						    .frames = frames,
-						    .parent = like,
-						    .kept = kept },
-			    ret);
+	rc = stacks_append(&w->stacks, &like, w->frames, &id, &delta);
+	if (rc >= 0)
+		rc = define_stack(w, &delta, id, like.flags);
+	if (rc < 0)
+		return writer_fail(w, rc);
+	*ret = id;
+	*ret_known = delta.kept;
+	return 0;
 }
 
 int capture_writer_stack_renew(struct capture_writer *w, uint32_t *stack)

@@ -62,14 +62,13 @@ int capture_writer_object(struct capture_writer *w, const struct record_object *
 int capture_writer_stack(struct capture_writer *w, const struct record_frame *frames,
 			 uint32_t count, uint32_t flags, uint32_t *ret);
 /*
- * The same for a stack that the caller knows to be new in this epoch: its number is one of its own,
- * and nothing is looked up. Its @kept root-most frames are those of @like, a number of this epoch or
- * the one before, the other ones are @frames. @like 0: all are given. -EINVAL for more than 4096 in
- * all.
+ * The same without a look at the whole: the stack's number is one of its own, even if there is an
+ * equal one. Its `kept` root-most frames are those of `parent`, a number of this epoch or the one
+ * before, or 0; `frames` are the `count - kept` others. @ret_known: how many frames from the root on
+ * some other stack of this epoch has, too. -EINVAL for more than 4096 frames.
  */
-int capture_writer_stack_like(struct capture_writer *w, uint32_t like, uint32_t kept,
-			      const struct record_frame *frames, uint32_t count, uint32_t flags,
-			      uint32_t *ret);
+int capture_writer_stack_like(struct capture_writer *w, const struct record_stack *stack,
+			      uint32_t *ret, uint32_t *ret_known);
 
 /* The number of a stack of the epoch before, made anew for this one; others stay. */
 int capture_writer_stack_renew(struct capture_writer *w, uint32_t *stack);

@@ -6,6 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "base/frame.h"
+#include "capture/limits.h"
 #include "import/decimal.h"
 #include "import/prefixes.h"
 #include "import/pyname.h"
@@ -35,13 +36,23 @@ struct memo {
 	uint32_t frame[2]; /* + 1, as in folded.known; 0: not known */
 };
 
+/* The end of a frame. */
+struct place {
+	uint32_t end; /* in its line: where the next frame begins */
+	bool is_device, had_kernel;
+};
+
 struct folded {
 	struct session *session;
 	struct memo *memos;
 	struct buffer buffer; /* what was read, from the start of a line on */
 	struct prefixes prefixes;
+	uint32_t epoch; /* of the stacks in @prefixes */
 	/* By number of a text as it is written: its frame + 1; behind an accelerator kernel, and not. */
 	VEC(uint32_t) known[2];
+	/* Of the line at hand, what no known beginning has. */
+	VEC(struct record_frame) frames;
+	VEC(struct place) places;
 	uint32_t thread;
 	uint64_t now;    /* samples so far: their places in time, as folded stacks have none */
 	uint64_t offset; /* of the line in the input */
@@ -153,50 +164,91 @@ static int frame_of(struct folded *f, struct span text, bool behind, uint32_t *r
 	return frame_make(f, text, behind, memo, ret);
 }
 
-/* One frame more; says when nothing went this way before. */
-static int path_extend(struct folded *f, struct span text, struct prefix *at, bool *ret_fresh)
+/* Take the frames of @stack apart from where its known beginning @at ends. */
+static int line_frames(struct folded *f, struct span stack, size_t from, const struct prefix *at)
 {
 	struct frames *frames = &f->session->frames;
-	size_t before = frames->nodes.len;
-	uint32_t frame;
-	int rc = frame_of(f, text, at->is_device && at->had_kernel, &frame);
+	struct place place = { .is_device = at->is_device, .had_kernel = at->had_kernel };
+	const char *start = (const char *)stack.data, *end = start + stack.size;
 
-	if (rc >= 0)
-		rc = frames_path(frames, at->path, frame, &at->path);
-	if (rc < 0)
-		return rc;
-	uint32_t kind = frames_info(frames, frame)->frame_kind;
-	at->is_device |= kind == FRAME_BOUNDARY;
-	at->had_kernel |= kind == FRAME_KERNEL;
-	*ret_fresh = frames->nodes.len > before;
+	f->frames.len = f->places.len = 0;
+	for (const char *p = start + from, *stop; p < end; p = stop + 1) {
+		struct record_frame object;
+		uint32_t frame;
+		stop = memchr(p, ';', (size_t)(end - p));
+		stop = stop ? stop : end;
+		if (stop == p)
+			continue;
+		int rc = frame_of(f, span_of(p, (size_t)(stop - p)),
+				  place.is_device && place.had_kernel, &frame);
+		if (rc >= 0)
+			rc = frames_object(frames, f->session->writer, frame, &object);
+		if (rc < 0)
+			return rc;
+		uint32_t kind = frames_info(frames, frame)->frame_kind;
+		place.is_device |= kind == FRAME_BOUNDARY;
+		place.had_kernel |= kind == FRAME_KERNEL;
+		place.end = (uint32_t)(stop + 1 - start);
+		if (vec_push(&f->frames, object) < 0 || vec_push(&f->places, place) < 0)
+			return -ENOMEM;
+	}
+	/* The writer has the leaf first. */
+	for (size_t i = 0, k = f->frames.len; i + 1 < k; i++) {
+		struct record_frame swapped = f->frames.data[i];
+		f->frames.data[i] = f->frames.data[--k];
+		f->frames.data[k] = swapped;
+	}
 	return 0;
 }
 
-static int line_path(struct folded *f, struct span stack, uint32_t *ret)
+/* Beginnings are stacks of the writer's, which forgets its own from epoch to epoch. */
+static void expect_epoch(struct folded *f)
 {
-	const char *start = (const char *)stack.data, *end = start + stack.size;
-	struct prefix at = { .path = PATH_EMPTY };
-	const char *p = start + prefixes_find(&f->prefixes, stack, &at);
-	bool is_shared = true;
+	uint32_t epoch = capture_writer_epoch(f->session->writer);
+	if (f->epoch != epoch)
+		prefixes_release(&f->prefixes);
+	f->epoch = epoch;
+}
 
-	frames_expect(&f->session->frames, at.path);
-	while (p < end) {
-		const char *stop = memchr(p, ';', (size_t)(end - p));
-		struct prefix before = at;
-		bool fresh = false;
-		if (!stop)
-			stop = end;
-		int rc = stop > p ? path_extend(f, span_of(p, (size_t)(stop - p)), &at, &fresh) : 0;
-		if (rc >= 0 && fresh && is_shared)
-			rc = prefixes_keep(&f->prefixes, span_of(start, (size_t)(p - start)),
-					   &before);
-		if (rc < 0)
-			return rc;
-		is_shared &= !fresh;
-		p = stop + 1;
-	}
-	*ret = at.path;
-	return 0;
+/* A line of more frames than a stack can have: the writer says what it left out. */
+static int line_deep(struct folded *f, struct span line, uint32_t *ret)
+{
+	int rc = line_frames(f, line, 0, &(struct prefix){ 0 });
+	return rc < 0 ? rc
+		      : capture_writer_stack(f->session->writer, f->frames.data,
+					     (uint32_t)f->frames.len, STACK_ROOTED, ret);
+}
+
+/* The writer's number of a line's stack; 0: it has no frames. */
+static int line_stack(struct folded *f, struct span line, uint32_t *ret)
+{
+	struct capture_writer *w = f->session->writer;
+	struct prefix at = { 0 };
+	uint32_t known;
+
+	expect_epoch(f);
+	int rc = line_frames(f, line, prefixes_find(&f->prefixes, line, &at), &at);
+	if (rc >= 0 && at.depth + f->frames.len > STACK_FRAMES_MAX)
+		return line_deep(f, line, ret);
+	if (rc < 0)
+		return rc;
+	*ret = at.stack;
+	if (!f->frames.len)
+		return 0;
+	rc = capture_writer_stack_like(
+		w,
+		&(struct record_stack){ .parent = at.stack,
+					.kept = at.depth,
+					.frames = f->frames.data,
+					.count = at.depth + (uint32_t)f->frames.len,
+					.flags = STACK_ROOTED },
+		ret, &known);
+	if (rc < 0 || known <= at.depth || known == at.depth + f->frames.len)
+		return rc;
+	const struct place *place = &f->places.data[known - at.depth - 1];
+	expect_epoch(f);
+	return prefixes_keep(&f->prefixes, span_of(line.data, place->end),
+			     &(struct prefix){ *ret, known, place->is_device, place->had_kernel });
 }
 
 /* The count behind the last blank; false when there is none. */
@@ -223,7 +275,6 @@ static int folded_line(struct folded *f, struct span line)
 	struct record rec = { .type = RECORD_CPU_SAMPLE };
 	struct span stack;
 	uint64_t count;
-	uint32_t path;
 
 	if (!line.size || line.data[0] == '#' || (line.size == 1 && line.data[0] == '\r'))
 		return 0;
@@ -233,15 +284,15 @@ static int folded_line(struct folded *f, struct span line)
 		f->dropped++;
 		return f->session->options->is_strict ? -EBADMSG : 0;
 	}
-	int rc = line_path(f, stack, &path);
-	if (rc < 0 || !count || path == PATH_EMPTY)
+	if (!count)
+		return 0;
+	int rc = line_stack(f, stack, &rec.cpu_sample.stack);
+	if (rc < 0 || !rec.cpu_sample.stack)
 		return rc;
 	rec.cpu_sample.time_ns = f->now;
 	rec.cpu_sample.thread = f->thread;
 	rec.cpu_sample.weight = count;
-	rc = frames_stack(&f->session->frames, f->session->writer, path, &rec.cpu_sample.stack);
-	if (!rc)
-		rc = capture_writer_put(f->session->writer, &rec);
+	rc = capture_writer_put(f->session->writer, &rec);
 	f->now += count;
 	f->session->trust->host_spans++;
 	return rc;
@@ -330,6 +381,8 @@ static int folded_import(struct session *s, struct stream *in, struct err *err)
 	vec_release(&f.buffer);
 	vec_release(&f.known[0]);
 	vec_release(&f.known[1]);
+	vec_release(&f.frames);
+	vec_release(&f.places);
 	return rc;
 }
 

@@ -263,8 +263,8 @@ int frames_join(struct frames *f, uint32_t path, uint32_t tail, uint32_t from, u
 	return 0;
 }
 
-static int frames_object(struct frames *f, struct capture_writer *w, uint32_t frame,
-			 struct record_frame *ret)
+int frames_object(struct frames *f, struct capture_writer *w, uint32_t frame,
+		  struct record_frame *ret)
 {
 	struct frame_info *info = &f->infos.data[frame];
 
@@ -310,7 +310,7 @@ static int collect_frames(struct frames *f, struct capture_writer *w, uint32_t p
 int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint32_t *ret)
 {
 	struct path_node *node = &f->nodes.data[path];
-	uint32_t epoch = capture_writer_epoch(w), base = 0, stack;
+	uint32_t epoch = capture_writer_epoch(w), base = 0, stack, known;
 
 	if (node->epoch == epoch && node->is_itself) {
 		*ret = node->stack;
@@ -325,8 +325,14 @@ int frames_stack(struct frames *f, struct capture_writer *w, uint32_t path, uint
 	if (rc < 0)
 		return rc;
 	const struct path_node *shared = &f->nodes.data[base];
-	rc = capture_writer_stack_like(w, base ? shared->stack : 0, shared->depth, f->stack.data,
-				       (uint32_t)f->stack.len, STACK_ROOTED, &stack);
+	rc = capture_writer_stack_like(
+		w,
+		&(struct record_stack){ .parent = base ? shared->stack : 0,
+					.kept = shared->depth,
+					.frames = f->stack.data,
+					.count = shared->depth + (uint32_t)f->stack.len,
+					.flags = STACK_ROOTED },
+		&stack, &known);
 	if (rc < 0)
 		return rc;
 	/* Writing it may have begun an epoch. */

@@ -78,12 +78,9 @@ int frames_written(struct frames *f, struct capture_writer *w, uint32_t string, 
 int frames_add(struct frames *f, enum object_kind kind, struct span text, uint32_t *ret);
 /* A frame of a foreign profile as it is; @kind: enum frame_kind. */
 int frames_add_foreign(struct frames *f, uint32_t kind, struct span text, uint32_t *ret);
-/* @parent will get a frame more soon; see pairtab_expect(). */
-static inline void frames_expect(const struct frames *f, uint32_t parent)
-{
-	pairtab_expect(&f->paths, parent);
-	__builtin_prefetch(f->nodes.data + parent);
-}
+/* A frame as the writer has it. */
+int frames_object(struct frames *f, struct capture_writer *w, uint32_t frame,
+		  struct record_frame *ret);
 /* @parent with one frame more. */
 int frames_path(struct frames *f, uint32_t parent, uint32_t frame, uint32_t *ret);
 /* @path with the frames of @tail behind it, but for those up to its ancestor @from. */

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was found out about a beginning. */
+/* What was found out about a beginning: the @depth root-most frames of the writer's @stack. */
 struct prefix {
-	uint32_t path;
+	uint32_t stack, depth;
 	bool is_device, had_kernel;
 };
 

@@ -272,11 +272,11 @@ static void test_stacks_like_others(void **state)
 	(void)state;
 	struct scratch_capture c;
 	struct record_object o = { .kind = OBJECT_ANON };
-	uint32_t object, base, id, other;
+	uint32_t object, base, id, other, known;
 	struct record rec;
 
 	/* Small epochs: the stack is taken over from one to the next. */
-	scratch_open(&c, &(struct capture_writer_options){ .epoch_bytes = 64 });
+	scratch_open(&c, &(struct capture_writer_options){ .epoch_bytes = 256 });
 	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
 	const struct record_frame frames[] = {
 		{ object, 9 }, { object, 500 }, { object, 7 }, { object, 1 }
@@ -284,11 +284,15 @@ static void test_stacks_like_others(void **state)
 	const struct record_frame leaf = { object, 33 };
 	assert_int_equal(capture_writer_stack(c.w, frames, 4, 0, &base), 0);
 	/* All of it, but for other flags. */
-	assert_int_equal(capture_writer_stack_like(c.w, base, 4, NULL, 0, STACK_ROOTED, &id), 0);
+	struct record_stack all = { .parent = base, .kept = 4, .count = 4, .flags = STACK_ROOTED };
+	assert_int_equal(capture_writer_stack_like(c.w, &all, &id, &known), 0);
 	assert_int_equal(id, base + 1);
+	assert_int_equal(known, 4);
 	/* The frames at the root, one other one. */
-	assert_int_equal(capture_writer_stack_like(c.w, base, 2, &leaf, 1, 0, &other), 0);
+	struct record_stack part = { .parent = base, .kept = 2, .frames = &leaf, .count = 3 };
+	assert_int_equal(capture_writer_stack_like(c.w, &part, &other, &known), 0);
 	assert_int_equal(other, base + 2);
+	assert_int_equal(known, 2);
 	/* What was given so is not found by what is given in full; what was interned still is. */
 	assert_int_equal(capture_writer_stack(c.w,
 					      (struct record_frame[]){ leaf, frames[2], frames[3] },
@@ -297,20 +301,39 @@ static void test_stacks_like_others(void **state)
 	assert_int_equal(id, base + 3);
 	assert_int_equal(capture_writer_stack(c.w, frames, 4, 0, &id), 0);
 	assert_int_equal(id, base);
-	assert_int_equal(capture_writer_stack_like(c.w, 0, 0, frames, 4, 0, &id), 0);
-	assert_int_equal(id, base);
+	/* What is given anew is written once: three frames of the first stack, one of the second. */
+	const struct record_frame mixed[] = {
+		{ object, 8 }, { object, 500 }, frames[2], frames[3]
+	};
+	struct record_stack whole = { .frames = mixed, .count = 4 };
+	assert_int_equal(capture_writer_stack_like(c.w, &whole, &id, &known), 0);
+	assert_int_equal(id, base + 4);
+	assert_int_equal(known, 3);
+	const struct record_frame below[] = { { object, 7 }, leaf };
+	struct record_stack longer = { .parent = base, .kept = 2, .frames = below, .count = 4 };
+	assert_int_equal(capture_writer_stack_like(c.w, &longer, &id, &known), 0);
+	assert_int_equal(id, base + 5);
+	assert_int_equal(known, 3);
 
-	assert_int_equal(capture_writer_stack_like(c.w, base, 5, NULL, 0, 0, &id), -EINVAL);
-	assert_int_equal(capture_writer_stack_like(c.w, 99, 1, NULL, 0, 0, &id), -EINVAL);
-	assert_int_equal(capture_writer_stack_like(c.w, base, 4, frames, STACK_FRAMES_MAX, 0, &id),
-			 -EINVAL);
+	static const struct record_frame many[STACK_FRAMES_MAX];
+	const struct record_stack bad[] = {
+		{ .parent = base, .kept = 5, .count = 5 },
+		{ .parent = base, .kept = 2, .count = 1 },
+		{ .parent = 99, .kept = 1, .count = 1 },
+		{ .kept = 1, .count = 1 },
+		{ .parent = base, .kept = 4, .frames = many, .count = STACK_FRAMES_MAX + 1 },
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(capture_writer_stack_like(c.w, &bad[i], &id, &known), -EINVAL);
 
 	uint32_t epoch = capture_writer_epoch(c.w);
 	while (capture_writer_epoch(c.w) == epoch) {
 		rec = (struct record){ .type = RECORD_SYNC, .sync = { .time_ns = 1ull << 40 } };
 		assert_int_equal(capture_writer_put(c.w, &rec), 0);
 	}
-	assert_int_equal(capture_writer_stack_like(c.w, base, 3, &leaf, 1, 0, &id), 0);
+	part.kept = 3;
+	part.count = 4;
+	assert_int_equal(capture_writer_stack_like(c.w, &part, &id, &known), 0);
 	scratch_read(&c);
 	do
 		next_of_type(&c, RECORD_STACK, &rec);
