@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finding and opening devices, against a kernel that is played here: requests by their numbers, arguments by the places
- * that include/uapi/drm/xe_drm.h of Linux 6.15 has them at, written out by hand.
- */
+/* Finding and opening devices, against a kernel that is played here. */
 #include "unit.h"
 
 #include "accel/xe_device.h"
+#include "fake/xe_uapi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,125 +21,45 @@ static struct {
 	bool has_no_sampling; /* the query's answer is empty */
 	uint64_t record_bytes;
 	/* what it was asked for */
-	uint64_t property[8]; /* by number */
+	uint64_t property[XE_UAPI_PROPERTIES]; /* by number */
 	bool is_enabled;
 	int stream;
 } kernel;
 
 static char folder[64];
 
-static void put16(uint8_t *p, uint16_t v)
+static int answer_query(unsigned char *arg)
 {
-	memcpy(p, &v, sizeof(v));
-}
+	unsigned char out[XE_UAPI_ANSWER_BYTES] = { 0 };
+	uint64_t what = xe_uapi_queried(arg);
+	size_t size = 0;
 
-static void put32(uint8_t *p, uint32_t v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static int fail_with(int error)
-{
-	errno = error;
-	return -1;
-}
-
-/* drm_version: name_len at 16, name at 24, on 64 bits. */
-static int answer_version(uint8_t *arg)
-{
-	size_t size =
-		get64(arg + 16) < strlen(kernel.driver) ? get64(arg + 16) : strlen(kernel.driver);
-	memcpy((void *)(uintptr_t)get64(arg + 24), kernel.driver, size);
-	put64(arg + 16, strlen(kernel.driver));
-	return 0;
-}
-
-static uint32_t fill_query(uint32_t what, uint8_t *out)
-{
-	switch (what) {
-	case 2: /* config: the device's number in the low half of the first value */
-		put32(out, 1);
-		put64(out + 8, 0x040000 | 0xe20b);
-		return 16;
-	case 3: /* GT list: type at 0, id at 4, version at 32 and 34 of 96 bytes */
-		put32(out, kernel.gts);
-		for (uint32_t i = 0; i < kernel.gts; i++) {
-			uint8_t *gt = out + 8 + 96 * i;
-			put16(gt, i % 2);
-			put16(gt + 2, (uint16_t)(i / 2));
-			put16(gt + 4, (uint16_t)i);
-			put16(gt + 32, i % 2 ? 13 : kernel.major);
-			put16(gt + 34, kernel.minor);
-		}
-		return 8 + 96 * kernel.gts;
-	default: /* EU stalls: record size at 16, buffer at 24, how many rates at 72, rates at 80 */
-		put64(out + 8, 1);
-		put64(out + 16, kernel.record_bytes);
-		put64(out + 24, 512 << 10);
-		put64(out + 72, 7);
-		for (uint64_t i = 0; i < 7; i++)
-			put64(out + 80 + 8 * i, 251 * (i + 1));
-		return 80 + 8 * 7;
-	}
-}
-
-/* query at 8, size at 12, data at 16. A second call must have the size of the first. */
-static int answer_query(uint8_t *arg)
-{
-	uint8_t out[1024] = { 0 };
-	uint32_t what = get32(arg + 8);
-	if (what == 10 && kernel.query_error)
-		return fail_with(kernel.query_error);
-	if (what == 10 && kernel.has_no_sampling)
+	if (what == XE_UAPI_CONFIG)
+		size = xe_uapi_fill_config(out, 0x040000 | 0xe20b);
+	for (uint32_t i = 0; what == XE_UAPI_GTS && i < kernel.gts; i++)
+		size = xe_uapi_fill_gt(out, i,
+				       &(struct xe_uapi_gt){
+					       .is_media = i % 2,
+					       .tile = i / 2,
+					       .id = i,
+					       .major = i % 2 ? 13 : kernel.major,
+					       .minor = kernel.minor,
+				       });
+	if (what == XE_UAPI_STALLS && kernel.query_error)
+		return xe_uapi_fail(kernel.query_error);
+	if (what == XE_UAPI_STALLS && kernel.has_no_sampling)
 		return 0;
-	uint32_t size = fill_query(what, out);
-	if (!get32(arg + 12)) {
-		put32(arg + 12, size);
-		return 0;
-	}
-	if (get32(arg + 12) != size)
-		return fail_with(EINVAL);
-	memcpy((void *)(uintptr_t)get64(arg + 16), out, size);
-	return 0;
+	if (what == XE_UAPI_STALLS)
+		size = xe_uapi_fill_stalls(out, kernel.record_bytes);
+	return xe_uapi_answer_query(arg, out, size);
 }
 
-/* type at 8, operation at 16, the first of a chain of properties at 24: next at 0, name at 8, property at 16, value at
- * 24; what is unused must be 0. */
-static int answer_observation(const uint8_t *arg)
+static int answer_observation(const unsigned char *arg)
 {
-	if (get64(arg) || get64(arg + 8) != 1 || get64(arg + 16))
-		return fail_with(EINVAL);
-	for (const uint8_t *p = (void *)(uintptr_t)get64(arg + 24); p;
-	     p = (void *)(uintptr_t)get64(p)) {
-		if (get32(p + 8) || get32(p + 12) || get32(p + 20) || get64(p + 32) ||
-		    get64(p + 40) || get32(p + 16) > 3)
-			return fail_with(EINVAL);
-		kernel.property[get32(p + 16)] = get64(p + 24);
-	}
-	/* value / 251 must be 1 to 7 */
-	if (kernel.property[2] && (kernel.property[2] < 251 || kernel.property[2] >= 8 * 251))
-		return fail_with(EINVAL);
+	if (xe_uapi_read_stream(arg, kernel.property) < 0)
+		return -1;
 	if (kernel.open_error)
-		return fail_with(kernel.open_error);
+		return xe_uapi_fail(kernel.open_error);
 	kernel.stream = open("/dev/null", O_RDONLY);
 	return kernel.stream;
 }
@@ -149,20 +67,20 @@ static int answer_observation(const uint8_t *arg)
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	switch (request) {
-	case 0xc0406400:
-		return answer_version(arg);
-	case 0xc0286440:
+	case XE_UAPI_VERSION:
+		return xe_uapi_answer_version(arg, kernel.driver);
+	case XE_UAPI_QUERY:
 		return answer_query(arg);
-	case 0x4020644b:
+	case XE_UAPI_OBSERVATION:
 		return answer_observation(arg);
-	case 0x6900:
+	case XE_UAPI_ENABLE:
 		assert_int_equal(fd, kernel.stream);
 		if (kernel.enable_error)
-			return fail_with(kernel.enable_error);
+			return xe_uapi_fail(kernel.enable_error);
 		kernel.is_enabled = true;
 		return 0;
 	default:
-		return fail_with(ENOTTY);
+		return xe_uapi_fail(ENOTTY);
 	}
 }
 

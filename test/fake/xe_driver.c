@@ -11,6 +11,8 @@
  *
  * $XE_VERSION is the graphics version, "20.1" without it; "i915": it is that driver's.
  */
+#include "fake/xe_uapi.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,12 +57,6 @@ static const char *folder(void)
 static int path_of(char *path, size_t size, const char *name)
 {
 	return folder() ? snprintf(path, size, "%s/%s", folder(), name) : 0;
-}
-
-static int fail_with(int error)
-{
-	errno = error;
-	return -1;
 }
 
 static int open_any(const char *path, int flags, mode_t mode)
@@ -108,24 +104,7 @@ int close(int fd)
 	return NEXT(close)(fd);
 }
 
-/* ---- ioctls; numbers and offsets of xe_drm.h, written out ---- */
-
-static void put(unsigned char *to, uint64_t value, size_t size)
-{
-	memcpy(to, &value, size);
-}
-
-static uint64_t get(const unsigned char *from, size_t size)
-{
-	uint64_t value = 0;
-	memcpy(&value, from, size);
-	return value;
-}
-
-static void *pointer(uint64_t value)
-{
-	return (void *)(uintptr_t)value;
-}
+/* ---- ioctls ---- */
 
 static size_t tile_count(void)
 {
@@ -134,74 +113,41 @@ static size_t tile_count(void)
 	return access(path, F_OK) == 0 ? 2 : 1;
 }
 
-/* name_len at 16, name at 24 */
-static int answer_version(unsigned char *arg)
+static const char *driver_name(void)
 {
 	const char *name = getenv("XE_VERSION");
-	if (!name || strcmp(name, "i915") != 0)
-		name = "xe";
-	size_t room = get(arg + 16, 8), size = strlen(name);
-	memcpy(pointer(get(arg + 24, 8)), name, room < size ? room : size);
-	put(arg + 16, size, 8);
-	return 0;
+	return name && strcmp(name, "i915") == 0 ? name : "xe";
 }
 
-/* GTs: 96 bytes each from 8 on: type, tile, id; version at 32. Media, of type 1, behind the main ones. */
+/* Media behind the main ones. */
 static size_t fill_gts(unsigned char *out)
 {
 	const char *text = getenv("XE_VERSION") ? getenv("XE_VERSION") : "20.1";
 	const char *dot = strchr(text, '.');
-	size_t tiles = tile_count();
+	size_t tiles = tile_count(), size = 0;
 
-	put(out, tiles + 1, 4);
-	for (size_t i = 0; i <= tiles; i++) {
-		unsigned char *gt = out + 8 + 96 * i;
-		put(gt, i == tiles, 2);
-		put(gt + 2, i == tiles ? 0 : i, 2);
-		put(gt + 4, i, 2);
-		put(gt + 32, strtoull(text, NULL, 10), 2);
-		put(gt + 34, dot ? strtoull(dot + 1, NULL, 10) : 0, 2);
-	}
-	return 8 + 96 * (tiles + 1);
-}
-
-static size_t fill_query(uint64_t what, unsigned char *out)
-{
-	switch (what) {
-	case 2: /* configuration: number and revision of the device */
-		put(out, 1, 4);
-		put(out + 8, 0x04e20b, 8);
-		return 16;
-	case 3:
-		return fill_gts(out);
-	case 10: /* EU stalls: bytes of a record, of a core's buffer, number of rates, rates */
-		put(out + 8, 1, 8);
-		put(out + 16, RECORD, 8);
-		put(out + 24, 512 << 10, 8);
-		put(out + 72, 7, 8);
-		for (uint64_t i = 0; i < 7; i++)
-			put(out + 80 + 8 * i, 251 * (i + 1), 8);
-		return 80 + 8 * 7;
-	default:
-		return 0;
-	}
+	for (size_t i = 0; i <= tiles; i++)
+		size = xe_uapi_fill_gt(out, i,
+				       &(struct xe_uapi_gt){
+					       .is_media = i == tiles,
+					       .tile = i == tiles ? 0 : i,
+					       .id = i,
+					       .major = strtoull(text, NULL, 10),
+					       .minor = dot ? strtoull(dot + 1, NULL, 10) : 0,
+				       });
+	return size;
 }
 
 static int answer_query(unsigned char *arg)
 {
-	unsigned char out[1024] = { 0 };
-	size_t size = fill_query(get(arg + 8, 4), out);
+	unsigned char out[XE_UAPI_ANSWER_BYTES] = { 0 };
+	uint64_t what = xe_uapi_queried(arg);
+	size_t size = what == XE_UAPI_CONFIG   ? xe_uapi_fill_config(out, 0x04e20b)
+		      : what == XE_UAPI_GTS    ? fill_gts(out)
+		      : what == XE_UAPI_STALLS ? xe_uapi_fill_stalls(out, RECORD)
+					       : 0;
 
-	if (!size)
-		return fail_with(EINVAL);
-	if (!get(arg + 12, 4)) {
-		put(arg + 12, size, 4);
-		return 0;
-	}
-	if (get(arg + 12, 4) != size)
-		return fail_with(EINVAL);
-	memcpy(pointer(get(arg + 16, 8)), out, size);
-	return 0;
+	return xe_uapi_answer_query(arg, out, size);
 }
 
 static int refusal(void)
@@ -229,31 +175,24 @@ static void note_period(uint64_t period)
 	}
 }
 
-/* type, operation, the first property; of each: the next one, then from 16 on its number, and its value at 24. */
 static int open_stream(const unsigned char *arg)
 {
-	uint64_t gt = UINT64_MAX, period = 0;
+	uint64_t property[XE_UAPI_PROPERTIES] = { [XE_UAPI_GT] = UINT64_MAX };
 	char path[512];
 
-	if (get(arg, 8) || get(arg + 8, 8) != 1 || get(arg + 16, 8))
-		return fail_with(EINVAL);
-	for (const unsigned char *p = pointer(get(arg + 24, 8)); p; p = pointer(get(p, 8))) {
-		if (get(p + 16, 4) == 1)
-			gt = get(p + 24, 8);
-		else if (get(p + 16, 4) == 2)
-			period = get(p + 24, 8);
-	}
-	if (gt >= tile_count() || (period && (period / 251 < 1 || period / 251 > 7)))
-		return fail_with(EINVAL);
+	if (xe_uapi_read_stream(arg, property) < 0)
+		return -1;
+	if (property[XE_UAPI_GT] >= tile_count())
+		return xe_uapi_fail(EINVAL);
 	if (refusal())
-		return fail_with(refusal());
-	path_of(path, sizeof(path), gt ? "tile1" : "stream");
+		return xe_uapi_fail(refusal());
+	path_of(path, sizeof(path), property[XE_UAPI_GT] ? "tile1" : "stream");
 	/* Also for writing: it never ends so. */
 	int fd = NEXT(open64)(path, O_RDWR);
 	if (fd < 0 || fd >= FDS)
-		return fail_with(EMFILE);
+		return xe_uapi_fail(EMFILE);
 	streams[fd] = calloc(1, sizeof(struct stream));
-	streams[fd]->period = period;
+	streams[fd]->period = property[XE_UAPI_PERIOD];
 	kinds[fd] = IS_STREAM;
 	return fd;
 }
@@ -277,17 +216,17 @@ int ioctl(int fd, unsigned long request, ...)
 	if (fd < 0 || fd >= FDS || kinds[fd] == NOT_OURS)
 		return NEXT(ioctl)(fd, request, arg);
 	if (kinds[fd] == IS_STREAM) {
-		return request == 0x6900 ? enable(fd, streams[fd]) : fail_with(EINVAL);
+		return request == XE_UAPI_ENABLE ? enable(fd, streams[fd]) : xe_uapi_fail(EINVAL);
 	}
 	switch (request) {
-	case 0xc0406400:
-		return answer_version(arg);
-	case 0xc0286440:
+	case XE_UAPI_VERSION:
+		return xe_uapi_answer_version(arg, driver_name());
+	case XE_UAPI_QUERY:
 		return answer_query(arg);
-	case 0x4020644b:
+	case XE_UAPI_OBSERVATION:
 		return open_stream(arg);
 	default:
-		return fail_with(EINVAL);
+		return xe_uapi_fail(EINVAL);
 	}
 }
 
@@ -295,7 +234,7 @@ int ioctl(int fd, unsigned long request, ...)
 
 static int is_order(const unsigned char *record)
 {
-	return get(record, 8) == UINT64_MAX;
+	return xe_uapi_get(record, 8) == UINT64_MAX;
 }
 
 /* Fill up, in whole records. */
@@ -315,9 +254,9 @@ static ssize_t read_stream(int fd, unsigned char *data, size_t size)
 	size_t done = 0;
 
 	if (!s->is_enabled || size < RECORD)
-		return fail_with(EINVAL);
+		return xe_uapi_fail(EINVAL);
 	if (s->is_dead)
-		return fail_with(ENODEV);
+		return xe_uapi_fail(ENODEV);
 	fill(fd, s);
 	for (; s->end - s->begin >= RECORD && size - done >= RECORD; done += RECORD) {
 		const unsigned char *record = s->bytes + s->begin;
@@ -325,13 +264,13 @@ static ssize_t read_stream(int fd, unsigned char *data, size_t size)
 			if (done)
 				break;
 			s->begin += RECORD;
-			s->is_dead = get(record + 8, 4) == ENODEV;
-			return fail_with((int)get(record + 8, 4));
+			s->is_dead = xe_uapi_get(record + 8, 4) == ENODEV;
+			return xe_uapi_fail((int)xe_uapi_get(record + 8, 4));
 		}
 		memcpy(data + done, record, RECORD);
 		s->begin += RECORD;
 	}
-	return done ? (ssize_t)done : fail_with(EAGAIN);
+	return done ? (ssize_t)done : xe_uapi_fail(EAGAIN);
 }
 
 ssize_t read(int fd, void *data, size_t size)
