@@ -7,12 +7,9 @@
  */
 #include "inject/batch.h"
 #include "inject/channel.h"
-#include "inject/hook.h"
-#include "inject/known.h"
+#include "inject/kernels.h"
 #include "inject/opencl_api.h"
-#include "inject/watch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,26 +63,14 @@ static const uint16_t places[HOOK_COUNT] = { LED(PLACE)[LED_COUNT] = 0, CALLED(P
 
 static const char *const not_led[] = { "libOpenCL", "libigdrcl", "libaccel-prof", NULL };
 
-static pthread_once_t found = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known programs, kernels;
-static bool is_inserted, is_layer;
+static struct known programs;
+static bool is_layer;
 
 static void find(void)
 {
 	if (!is_layer)
 		hook_find(hooks, HOOK_COUNT, "libOpenCL");
 }
-
-static void lead(void);
-
-static void release(void)
-{
-	if (is_inserted)
-		hook_release(hooks, LED_COUNT);
-}
-
-static const struct watch watch = { lead, release };
 
 /* The first device's file, of those that the driver has one for each. */
 static void tell_image(void *program, cl_number devices)
@@ -149,14 +134,16 @@ static uint32_t pci_of(void *device)
 	return pci[0] << 16 | (pci[1] & 0xff) << 8 | (pci[2] & 0x1f) << 3 | (pci[3] & 7);
 }
 
-/* With the lock. */
-static void tell_kernel(void *kernel)
+static void tell_kernel(void *kernel, void *owner)
 {
 	struct inject_kernel message = { .handle = (uintptr_t)kernel };
 	char name[NAME_BYTES] = "";
 	void *program = NULL, *device;
 	size_t size = 0;
 
+	(void)owner;
+	if (!REAL(clGetKernelInfo) || !REAL(clGetProgramInfo) || !REAL(clGetDeviceInfo))
+		return;
 	/* No other driver knows it. */
 	if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_ADDRESS, sizeof(message.address),
 				  &message.address, NULL) != CL_OK ||
@@ -174,67 +161,16 @@ static void tell_kernel(void *kernel)
 	batch_send();
 }
 
-/* A kernel that may be one that is told already: only @is_new surely is not. */
-static void tell(void *kernel, bool is_new)
-{
-	struct known_slot *slot;
-
-	if (!REAL(clGetKernelInfo) || !REAL(clGetProgramInfo) || !REAL(clGetDeviceInfo))
-		return;
-	watch_enter();
-	pthread_mutex_lock(&lock);
-	slot = is_new ? NULL : known_find(&kernels, kernel);
-	if (!slot)
-		slot = known_add(&kernels, kernel, NULL);
-	if (slot && watch_is_heard() && slot->session != watch_session()) {
-		slot->is_live = true;
-		slot->session = watch_session();
-		tell_kernel(kernel);
-	}
-	pthread_mutex_unlock(&lock);
-	watch_leave();
-}
-
-/* To a new recorder, of what is there: what is released meanwhile waits. */
-static void tell_all(void)
-{
-	static uint32_t told_all;
-	struct known_slot *slot;
-	uint32_t at = 0;
-
-	if (told_all == watch_session())
-		return;
-	told_all = watch_session();
-	pthread_mutex_lock(&lock);
-	while ((slot = known_untold(&kernels, watch_session(), &at))) {
-		slot->session = watch_session();
-		tell_kernel(slot->handle);
-	}
-	pthread_mutex_unlock(&lock);
-}
-
-static void lead(void)
-{
-	pthread_once(&found, find);
-	tell_all();
-	if (is_inserted)
-		hook_lead(hooks, LED_COUNT, not_led);
-}
-
-/* What a launch costs. */
-static inline void pass(void *kernel)
-{
-	if (watch_is_heard() && known_session(&kernels, kernel) != watch_session() &&
-	    kernels.count < KNOWN_SLOTS / 2)
-		tell(kernel, false);
-}
+const struct kernels_source kernels_source = {
+	hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel,
+};
 
 /* Its code will be another's, or elsewhere. */
 static void forget_program(void *program)
 {
-	pthread_mutex_lock(&lock);
+	kernels_lock();
 	known_renew(&programs, program);
-	pthread_mutex_unlock(&lock);
+	kernels_unlock();
 }
 
 static cl_result our_clReleaseProgram(void *program)
@@ -256,11 +192,8 @@ static cl_result our_clReleaseKernel(void *kernel)
 	if (REAL(clGetKernelInfo) &&
 	    REAL(clGetKernelInfo)(kernel, CL_KERNEL_REFERENCES, sizeof(references), &references,
 				  NULL) == CL_OK &&
-	    references <= 1) {
-		pthread_mutex_lock(&lock);
-		known_forget(&kernels, kernel);
-		pthread_mutex_unlock(&lock);
-	}
+	    references <= 1)
+		kernels_gone(kernel);
 	return REAL(clReleaseKernel)(kernel);
 }
 
@@ -275,11 +208,10 @@ static void *our_clCreateKernel(void *program, const char *name, cl_result *erro
 {
 	void *kernel;
 
-	watch_enter();
-	watch_start(&watch);
+	kernels_enter();
 	kernel = REAL(clCreateKernel)(program, name, error);
 	if (kernel)
-		tell(kernel, true);
+		kernels_made(kernel, program);
 	watch_leave();
 	return kernel;
 }
@@ -290,11 +222,10 @@ static cl_result our_clCreateKernelsInProgram(void *program, cl_number room, voi
 	cl_number made = 0;
 	cl_result rc;
 
-	watch_enter();
-	watch_start(&watch);
+	kernels_enter();
 	rc = REAL(clCreateKernelsInProgram)(program, room, created, &made);
 	for (cl_number i = 0; rc == CL_OK && created && i < made && i < room; i++)
-		tell(created[i], true);
+		kernels_made(created[i], program);
 	if (count)
 		*count = made;
 	watch_leave();
@@ -305,10 +236,10 @@ static void *our_clCloneKernel(void *kernel, cl_result *error)
 {
 	void *clone;
 
-	watch_enter();
+	kernels_enter();
 	clone = REAL(clCloneKernel)(kernel, error);
 	if (clone)
-		tell(clone, true);
+		kernels_made(clone, NULL);
 	watch_leave();
 	return clone;
 }
@@ -319,7 +250,7 @@ static cl_result our_clEnqueueNDRangeKernel(void *queue, void *kernel, cl_number
 					    const size_t *local, cl_number count,
 					    void *const *events, void **event)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	return REAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count,
 					    events, event);
 }
@@ -327,7 +258,7 @@ static cl_result our_clEnqueueNDRangeKernel(void *queue, void *kernel, cl_number
 static cl_result our_clEnqueueTask(void *queue, void *kernel, cl_number count, void *const *events,
 				   void **event)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	return REAL(clEnqueueTask)(queue, kernel, count, events, event);
 }
 
@@ -335,9 +266,7 @@ EXPORT int accel_prof_opencl_start(void *self, void *unused);
 int accel_prof_opencl_start(void *self, void *unused)
 {
 	(void)unused;
-	if (self)
-		is_inserted = true;
-	return watch_start_inserted(&watch, self);
+	return kernels_start_inserted(self);
 }
 
 EXPORT cl_result clGetLayerInfo(cl_number what, size_t room, void *value, size_t *size);

@@ -7,12 +7,9 @@
  */
 #include "inject/batch.h"
 #include "inject/channel.h"
-#include "inject/hook.h"
-#include "inject/known.h"
-#include "inject/watch.h"
+#include "inject/kernels.h"
 #include "inject/ze_api.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,31 +68,12 @@ static struct hook hooks[HOOK_COUNT] = { LED(OURS)[LED_COUNT] = { "", NULL, NULL
 /* Drivers call each other's functions for themselves. */
 static const char *const not_led[] = { "libze_", "libaccel-prof", NULL };
 
-static pthread_once_t found = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known modules, kernels; /* owners: a module's device, a kernel's module */
-static bool is_inserted;
+static struct known modules; /* their owners are their devices */
 static ze_result (*get_base)(void *kernel, uint64_t *address);
 
 static void find(void)
 {
 	hook_find(hooks, HOOK_COUNT, "libze_loader");
-}
-
-static void lead(void);
-
-static void release(void)
-{
-	if (is_inserted)
-		hook_release(hooks, LED_COUNT);
-}
-
-static const struct watch watch = { lead, release };
-
-static void enter(void)
-{
-	watch_enter();
-	pthread_once(&found, find);
 }
 
 /* The driver's own function, which no header declares but every driver has had since 2022. */
@@ -184,14 +162,11 @@ static uint64_t address_of(void *kernel)
 	return address;
 }
 
-/* With the lock; @slot is the kernel's, or NULL. */
-static void tell_kernel(void *kernel, struct known_slot *slot, void *owner)
+static void tell_kernel(void *kernel, void *owner)
 {
 	struct known_slot *module = owner ? known_find(&modules, owner) : NULL;
 	struct inject_kernel message = { .handle = (uintptr_t)kernel, .module = (uintptr_t)owner };
 
-	if (slot)
-		slot->session = watch_session();
 	if (module) {
 		tell_module(owner, module);
 		message.device = (uintptr_t)module->owner;
@@ -205,55 +180,9 @@ static void tell_kernel(void *kernel, struct known_slot *slot, void *owner)
 	batch_send();
 }
 
-static void tell(void *kernel)
-{
-	struct known_slot *slot;
-
-	if (kernels.count >= KNOWN_SLOTS / 2)
-		return;
-	enter();
-	pthread_mutex_lock(&lock);
-	slot = known_find(&kernels, kernel);
-	if (!slot)
-		slot = known_add(&kernels, kernel, NULL);
-	if (slot && slot->session != watch_session()) {
-		slot->is_live = true;
-		tell_kernel(kernel, slot, slot->owner);
-	}
-	pthread_mutex_unlock(&lock);
-	watch_leave();
-}
-
-/* To a new recorder, of what is there: what is destroyed meanwhile waits. */
-static void tell_all(void)
-{
-	static uint32_t told_all;
-	struct known_slot *slot;
-	uint32_t at = 0;
-
-	if (told_all == watch_session())
-		return;
-	told_all = watch_session();
-	pthread_mutex_lock(&lock);
-	while ((slot = known_untold(&kernels, watch_session(), &at)))
-		tell_kernel(slot->handle, slot, slot->owner);
-	pthread_mutex_unlock(&lock);
-}
-
-static void lead(void)
-{
-	pthread_once(&found, find);
-	tell_all();
-	if (is_inserted)
-		hook_lead(hooks, LED_COUNT, not_led);
-}
-
-/* What a launch costs. */
-static inline void pass(void *kernel)
-{
-	if (watch_is_heard() && known_session(&kernels, kernel) != watch_session())
-		tell(kernel);
-}
+const struct kernels_source kernels_source = {
+	hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel,
+};
 
 /* Once to each recorder. */
 static void greet(void)
@@ -270,36 +199,29 @@ ze_result zeModuleCreate(void *context, void *device, const void *desc, void **m
 	struct known_slot *slot;
 	ze_result rc = ZE_UNINITIALIZED;
 
-	enter();
+	kernels_enter();
 	greet();
 	if (REAL(zeModuleCreate))
 		rc = REAL(zeModuleCreate)(context, device, desc, module, log);
 	if (rc == ZE_OK) {
-		watch_start(&watch);
-		pthread_mutex_lock(&lock);
+		kernels_lock();
 		slot = known_add(&modules, *module, device);
 		if (slot && watch_is_heard())
 			tell_module(*module, slot);
-		pthread_mutex_unlock(&lock);
+		kernels_unlock();
 	}
 	watch_leave();
 	return rc;
-}
-
-/* Another may come to have its handle. */
-static void forget(struct known *known, void *handle)
-{
-	pthread_mutex_lock(&lock);
-	known_forget(known, handle);
-	pthread_mutex_unlock(&lock);
 }
 
 ze_result zeModuleDestroy(void *module)
 {
 	ze_result rc = ZE_UNINITIALIZED;
 
-	enter();
-	forget(&modules, module);
+	kernels_enter();
+	kernels_lock();
+	known_forget(&modules, module);
+	kernels_unlock();
 	if (REAL(zeModuleDestroy))
 		rc = REAL(zeModuleDestroy)(module);
 	watch_leave();
@@ -308,21 +230,14 @@ ze_result zeModuleDestroy(void *module)
 
 ze_result zeKernelCreate(void *module, const void *desc, void **kernel)
 {
-	struct known_slot *slot;
 	ze_result rc = ZE_UNINITIALIZED;
 
-	enter();
+	kernels_enter();
 	greet();
 	if (REAL(zeKernelCreate))
 		rc = REAL(zeKernelCreate)(module, desc, kernel);
-	if (rc == ZE_OK) {
-		watch_start(&watch);
-		pthread_mutex_lock(&lock);
-		slot = known_add(&kernels, *kernel, module);
-		if (watch_is_heard())
-			tell_kernel(*kernel, slot, module);
-		pthread_mutex_unlock(&lock);
-	}
+	if (rc == ZE_OK)
+		kernels_made(*kernel, module);
 	watch_leave();
 	return rc;
 }
@@ -331,8 +246,8 @@ ze_result zeKernelDestroy(void *kernel)
 {
 	ze_result rc = ZE_UNINITIALIZED;
 
-	enter();
-	forget(&kernels, kernel);
+	kernels_enter();
+	kernels_gone(kernel);
 	if (REAL(zeKernelDestroy))
 		rc = REAL(zeKernelDestroy)(kernel);
 	watch_leave();
@@ -345,14 +260,14 @@ ze_result zeKernelDestroy(void *kernel)
 ze_result zeCommandListAppendLaunchKernel(void *list, void *kernel, const void *groups, void *event,
 					  uint32_t count, void **events)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchKernel, list, kernel, groups, event, count, events);
 }
 
 ze_result zeCommandListAppendLaunchCooperativeKernel(void *list, void *kernel, const void *groups,
 						     void *event, uint32_t count, void **events)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchCooperativeKernel, list, kernel, groups, event, count,
 	     events);
 }
@@ -360,7 +275,7 @@ ze_result zeCommandListAppendLaunchCooperativeKernel(void *list, void *kernel, c
 ze_result zeCommandListAppendLaunchKernelIndirect(void *list, void *kernel, const void *groups,
 						  void *event, uint32_t count, void **events)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchKernelIndirect, list, kernel, groups, event, count, events);
 }
 
@@ -370,7 +285,7 @@ ze_result zeCommandListAppendLaunchMultipleKernelsIndirect(void *list, uint32_t 
 							   uint32_t count, void **events)
 {
 	for (uint32_t i = 0; several && i < kernel_count; i++)
-		pass(several[i]);
+		kernels_pass(several[i]);
 	PASS(zeCommandListAppendLaunchMultipleKernelsIndirect, list, kernel_count, several, actual,
 	     groups, event, count, events);
 }
@@ -379,7 +294,7 @@ ze_result zeCommandListAppendLaunchKernelWithParameters(void *list, void *kernel
 							const void *groups, const void *next,
 							void *event, uint32_t count, void **events)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchKernelWithParameters, list, kernel, groups, next, event,
 	     count, events);
 }
@@ -390,7 +305,7 @@ ze_result zeCommandListAppendLaunchKernelWithArguments(void *list, void *kernel,
 						       const void *next, void *event,
 						       uint32_t count, void **events)
 {
-	pass(kernel);
+	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchKernelWithArguments, list, kernel, groups, sizes, arguments,
 	     next, event, count, events);
 }
@@ -399,7 +314,5 @@ EXPORT int accel_prof_ze_start(void *self, void *unused);
 int accel_prof_ze_start(void *self, void *unused)
 {
 	(void)unused;
-	if (self)
-		is_inserted = true;
-	return watch_start_inserted(&watch, self);
+	return kernels_start_inserted(self);
 }
