@@ -215,6 +215,7 @@ static int next_file(struct record_options *opt, const char *output, uint64_t en
 
 	if (!switching->is_on)
 		return 0;
+	s->is_succeeded = true;
 	s->output = switch_output_next(&opt->switching, output);
 	s->max_bytes = switching->bytes;
 	s->duration_ns = switching->time_ns;
@@ -257,7 +258,8 @@ static int go_on(struct session **session, const struct record_options *opt, con
 	int rc = session_succeed(&next, *session, &opt->session, &err);
 	if (rc == -ESRCH)
 		return rc;
-	if (rc < 0 || session_stop(*session, &result, &err) < 0)
+	if (rc < 0 || session_stop(*session, &result, &err) < 0 ||
+	    session_inherit(next, *session, &err) < 0)
 		return tell_error(&err);
 	if (!opt->quiet)
 		print_summary(&result, file);

@@ -2,6 +2,7 @@
 #include "accel/accel.h"
 
 #include "accel/info.h"
+#include "accel/lasting.h"
 #include "accel/runtimes.h"
 #include "base/vec.h"
 
@@ -24,6 +25,7 @@ struct accel {
 	bool is_open[RUNTIME_COUNT]; /* those whose probe said no are not */
 	size_t site_count[RUNTIME_COUNT];
 	VEC(const struct probe_site *) sites;
+	struct lasting *lasting; /* NULL: nobody goes on */
 };
 
 static int add_missing(struct accel *a, const struct accel_ops *ops, const char *why)
@@ -103,6 +105,8 @@ int accel_open(struct accel **ret, const struct accel_host *host, const struct a
 		return err_set(err, -ENOMEM, "no memory for accelerators");
 	a->host = *host;
 	a->host.accel = a;
+	if (host->is_succeeded && !(a->lasting = lasting_new()))
+		return err_set(err, -ENOMEM, "no memory for accelerators");
 	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
 		rc = open_runtime(a, i, wishes, err);
 	if (rc < 0)
@@ -119,6 +123,7 @@ void accel_free(struct accel *a)
 		if (a->is_open[i])
 			runtimes[i]->close(a->state[i]);
 	vec_release(&a->sites);
+	lasting_free(a->lasting);
 	free(a);
 }
 
@@ -201,11 +206,47 @@ int accel_seen(struct accel *a, const char *path)
 
 int accel_event(struct accel *a, const struct accel_event *event)
 {
+	int rc = a->lasting ? lasting_keep(a->lasting, event) : 0;
+
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < RUNTIME_COUNT; i++)
 		if (a->is_open[i] && event->site >= runtimes[i]->sites &&
 		    event->site < runtimes[i]->sites + a->site_count[i])
 			return runtimes[i]->event(a->state[i], event);
 	return 0;
+}
+
+struct inheritance {
+	struct accel *accel;
+	int (*process_of)(void *data, uint32_t pid, uint32_t *ret);
+	void *data;
+};
+
+static int inherit(void *data, const struct accel_event *e)
+{
+	struct inheritance *to = data;
+	struct accel_event event = *e;
+	int rc = to->process_of(to->data, e->pid, &event.process);
+
+	if (rc <= 0)
+		return rc;
+	event.thread = event.stack = 0;
+	event.flags |= ACCEL_EVENT_EARLIER;
+	return accel_event(to->accel, &event);
+}
+
+int accel_inherit(struct accel *a, const struct accel *before,
+		  int (*process_of)(void *data, uint32_t pid, uint32_t *ret), void *data)
+{
+	struct inheritance to = { a, process_of, data };
+	int rc = before->lasting ? lasting_each(before->lasting, inherit, &to) : 0;
+
+	if (rc < 0 || !before->lasting || !lasting_dropped(before->lasting))
+		return rc;
+	return accel_info(a->host.writer, "missing.kernel-names",
+			  "programs told of more kernels and code than is kept for this file: some "
+			  "of them have no names here");
 }
 
 int accel_code_loaded(struct accel *a, const struct accel_code *code)
@@ -263,6 +304,8 @@ int accel_exited(struct accel *a, uint32_t process, uint64_t time_ns)
 {
 	int rc = 0;
 
+	if (a->lasting)
+		lasting_exited(a->lasting, process, time_ns);
 	for (size_t i = 0; i < RUNTIME_COUNT && rc == 0; i++)
 		if (a->is_open[i] && runtimes[i]->exited)
 			rc = runtimes[i]->exited(a->state[i], process, time_ns);

@@ -64,12 +64,15 @@ struct accel_host {
 	 * the user, who wants to hear at once that it cannot be had. */
 	struct accel *accel;
 	bool is_named;
+	/* Another recording will go on: accel_inherit(). */
+	bool is_succeeded;
 };
 
 enum accel_event_flag {
 	ACCEL_EVENT_CUT = 1 << 0,       /* the text was longer than what is here */
 	ACCEL_EVENT_FAILED = 1 << 1,    /* memory of a value or the text could not be read: 0 */
 	ACCEL_EVENT_UNSTACKED = 1 << 2, /* @stack is an empty one, as none was taken */
+	ACCEL_EVENT_EARLIER = 1 << 3,   /* of the recording before this one, and still so */
 };
 
 /* One hit of a probe. */
@@ -171,6 +174,12 @@ const struct accel_door *accel_door(const struct accel *a, size_t number);
 
 int accel_succeed(struct accel *a, struct accel *before, struct err *err);
 int accel_start(struct accel *a, struct err *err);
+/*
+ * After accel_start() of a recording that goes on and the end of the one before: what that was told and still holds.
+ * @process_of: the process's number in the new capture; 1, 0 for one that is not recorded, or a negative errno.
+ */
+int accel_inherit(struct accel *a, const struct accel *before,
+		  int (*process_of)(void *data, uint32_t pid, uint32_t *ret), void *data);
 int accel_seen(struct accel *a, const char *path);
 int accel_event(struct accel *a, const struct accel_event *event);
 /*

@@ -101,46 +101,52 @@ const struct cuda_transfer *cuda_transfer(const struct probe_site *site)
 
 #define FROM_RUNTIME (PROBE_STACK | PROBE_UNLESS_TOLD)
 
+/* Of its argument. */
+#define LASTING(number, function, by)                                                             \
+	{                                                                                         \
+		.library = DRIVER, .symbol = (function), .id = (number), .flags = PROBE_OPTIONAL, \
+		.value = { ARG(0) }, .lasts = (by)                                                \
+	}
 #define RESULT(number, function, ...)                            \
 	.library = DRIVER, .symbol = (function), .id = (number), \
 	.flags = PROBE_AT_RETURN | PROBE_OPTIONAL, .value = { __VA_ARGS__ }
 /* place of the module, image, the module, error */
-#define MODULE(function)                                                                   \
-	{                                                                                  \
-		RESULT(SITE_MODULE, function, ARG(0), ARG(1), OUT(0), RETURN32), .text = { \
-			.kind = PROBE_TEXT_WINDOW,                                         \
-			.pointer = 1,                                                      \
-			.max = IMAGE_WINDOW_BYTES                                          \
-		}                                                                          \
+#define MODULE(function)                                                         \
+	{                                                                        \
+		RESULT(SITE_MODULE, function, ARG(0), ARG(1), OUT(0), RETURN32), \
+			.text = { .kind = PROBE_TEXT_WINDOW,                     \
+				  .pointer = 1,                                  \
+				  .max = IMAGE_WINDOW_BYTES },                   \
+			.lasts = 1 + 2                                           \
 	}
 /* place of the function, module or library, name, the function, error */
 #define FUNCTION(function)                                                                 \
 	{                                                                                  \
 		RESULT(SITE_FUNCTION, function, ARG(0), ARG(1), ARG(2), OUT(0), RETURN32), \
-			.text = {                                                          \
-				.kind = PROBE_TEXT_STRING,                                 \
-				.pointer = 2,                                              \
-				.max = NAME_MAX_BYTES                                      \
-			}                                                                  \
+			.text = { .kind = PROBE_TEXT_STRING,                               \
+				  .pointer = 2,                                            \
+				  .max = NAME_MAX_BYTES },                                 \
+			.lasts = 1 + 3                                                     \
 	}
 /* place of the result, what it is asked of, the result, error */
-#define ALIAS(number, function)                                            \
-	{                                                                  \
-		RESULT(number, function, ARG(0), ARG(1), OUT(0), RETURN32) \
+#define ALIAS(number, function)                                                            \
+	{                                                                                  \
+		RESULT(number, function, ARG(0), ARG(1), OUT(0), RETURN32), .lasts = 1 + 2 \
 	}
 /* place of the name, function, the name, error */
-#define NAME(function)                                                                            \
-	{                                                                                         \
-		RESULT(SITE_FUNCTION_NAME, function, ARG(0), ARG(1), OUT(0), RETURN32), .text = { \
-			.kind = PROBE_TEXT_STRING,                                                \
-			.pointer = 2,                                                             \
-			.max = NAME_MAX_BYTES                                                     \
-		}                                                                                 \
+#define NAME(function)                                                                  \
+	{                                                                               \
+		RESULT(SITE_FUNCTION_NAME, function, ARG(0), ARG(1), OUT(0), RETURN32), \
+			.text = { .kind = PROBE_TEXT_STRING,                            \
+				  .pointer = 2,                                         \
+				  .max = NAME_MAX_BYTES },                              \
+			.lasts = 1 + 1                                                  \
 	}
 /* place of the context, device, the context, error */
-#define CONTEXT(function, device)                                                       \
-	{                                                                               \
-		RESULT(SITE_CONTEXT, function, ARG(0), ARG32(device), OUT(0), RETURN32) \
+#define CONTEXT(function, device)                                                        \
+	{                                                                                \
+		RESULT(SITE_CONTEXT, function, ARG(0), ARG32(device), OUT(0), RETURN32), \
+			.lasts = 1 + 2                                                   \
 	}
 
 #define CAPTURE(function, ...)                                \
@@ -229,18 +235,18 @@ const struct probe_site cuda_sites[] = {
 	ALIAS(SITE_LIBRARY_MODULE, "cuLibraryGetModule"),
 	NAME("cuFuncGetName"),
 	NAME("cuKernelGetName"),
-	SITE(DRIVER, SITE_UNLOAD, "cuModuleUnload", 0, ARG(0)),
-	SITE(DRIVER, SITE_UNLOAD, "cuLibraryUnload", 0, ARG(0)),
+	LASTING(SITE_UNLOAD, "cuModuleUnload", 1),
+	LASTING(SITE_UNLOAD, "cuLibraryUnload", 1),
 
 	CONTEXT("cuCtxCreate_v2", 2),
 	CONTEXT("cuCtxCreate_v3", 4),
 	CONTEXT("cuCtxCreate_v4", 3),
 	CONTEXT("cuDevicePrimaryCtxRetain", 1),
-	SITE(DRIVER, SITE_CONTEXT_SET, "cuCtxSetCurrent", 0, ARG(0)),
-	SITE(DRIVER, SITE_CONTEXT_SET, "cuCtxPushCurrent_v2", 0, ARG(0)),
+	LASTING(SITE_CONTEXT_SET, "cuCtxSetCurrent", LASTS_BY_THREAD),
+	LASTING(SITE_CONTEXT_SET, "cuCtxPushCurrent_v2", LASTS_BY_THREAD),
 	/* place of the name, device, error */
 	{ RESULT(SITE_DEVICE_NAME, "cuDeviceGetName", ARG(0), ARG32(2), RETURN32),
-	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 0, .max = 256 } },
+	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 0, .max = 256 }, .lasts = 1 + 1 },
 
 	/* stub or handle; x and y of the grid in one word, z; the same of the block; stream */
 	SITE(RUNTIME, SITE_RUNTIME_LAUNCH, "cudaLaunchKernel", FROM_RUNTIME, ARG(0), ARG(1),
@@ -264,13 +270,15 @@ const struct probe_site cuda_sites[] = {
 	  .id = SITE_RUNTIME_REGISTER,
 	  .flags = PROBE_AT_RETURN | PROBE_OPTIONAL,
 	  .value = { ARG(1), ARG(3) },
-	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES } },
+	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES },
+	  .lasts = 1 },
 	/* place of the handle, stub, the handle, error: from CUDA 13 on launches name the handle */
 	{ .library = RUNTIME,
 	  .symbol = "__cudaGetKernel",
 	  .id = SITE_RUNTIME_KERNEL,
 	  .flags = PROBE_AT_RETURN | PROBE_OPTIONAL,
-	  .value = { ARG(0), ARG(1), OUT(0), RETURN32 } },
+	  .value = { ARG(0), ARG(1), OUT(0), RETURN32 },
+	  .lasts = 1 + 2 },
 	/* correlation and kind, function, grid and block as six halves of words, stream */
 	{ .library = INJECT_CUDA_LIBRARY,
 	  .symbol = INJECT_CUDA_LAUNCH,

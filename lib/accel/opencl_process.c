@@ -256,7 +256,8 @@ int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struc
 	struct opencl_queue queue = {
 		.handle = e->value[site_value_count(e->site) - 1],
 		.out_of_order = queue_properties(e) & QUEUE_OUT_OF_ORDER,
-		.is_synced = true,
+		/* Of launches in another file only the commands will be seen. */
+		.is_synced = !(e->flags & ACCEL_EVENT_EARLIER),
 	};
 	uint64_t *known = hash_get(&p->queue_index, queue.handle);
 	int rc;
@@ -268,6 +269,6 @@ int opencl_queue_created(struct opencl *o, struct opencl_process *p, const struc
 		return rc < 0 ? rc : add_queue(o, p, &queue);
 	/* The address of one that was released: the same queue to whoever reads the capture. */
 	p->queues.data[*known].out_of_order = queue.out_of_order;
-	p->queues.data[*known].is_synced = true;
+	p->queues.data[*known].is_synced = queue.is_synced;
 	return 0;
 }

@@ -158,7 +158,8 @@ const struct probe_site opencl_sites[] = {
 
 	/* program, name, kernel */
 	{ CREATE(SITE_CREATE_KERNEL, "clCreateKernel"), .value = { ARG(0), ARG(1), RETURN },
-	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES } },
+	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES },
+	  .lasts = 1 + 2 },
 	/* program, number of places, places */
 	{ CREATE(SITE_CREATE_KERNELS, "clCreateKernelsInProgram"),
 	  .value = { ARG(0), ARG32(1), ARG(2), RETURN },
@@ -166,9 +167,10 @@ const struct probe_site opencl_sites[] = {
 		    .pointer = 2,
 		    .count = 1,
 		    .scale = 8,
-		    .max = KERNELS_MAX * 8 } },
+		    .max = KERNELS_MAX * 8 },
+	  .lasts = 1 },
 	/* kernel, its copy */
-	{ CREATE(SITE_CLONE_KERNEL, "clCloneKernel"), .value = { ARG(0), RETURN } },
+	{ CREATE(SITE_CLONE_KERNEL, "clCloneKernel"), .value = { ARG(0), RETURN }, .lasts = 1 + 1 },
 	/* kernel, what is asked, room, place, error: a name that the program asked for itself */
 	{ CREATE(SITE_KERNEL_INFO, "clGetKernelInfo"),
 	  .value = { ARG(0), ARG32(1), ARG(2), ARG(3), RETURN },
@@ -181,14 +183,16 @@ const struct probe_site opencl_sites[] = {
 		    .pointer = 1,
 		    .count = 0,
 		    .lengths = 2,
-		    .max = PROGRAM_MAX_BYTES } },
+		    .max = PROGRAM_MAX_BYTES },
+	  .lasts = 1 + 3 },
 	/* bytes, size, program */
 	{ CREATE(SITE_IL, "clCreateProgramWithIL"), .value = { ARG(1), ARG(2), RETURN },
 	  .text = { .kind = PROBE_TEXT_BYTES,
 		    .pointer = 0,
 		    .count = 1,
 		    .scale = 1,
-		    .max = PROGRAM_MAX_BYTES } },
+		    .max = PROGRAM_MAX_BYTES },
+	  .lasts = 1 + 2 },
 	/* bytes for the first device, their size, program */
 	{ CREATE(SITE_BINARY, "clCreateProgramWithBinary"),
 	  .value = { WORDS(4, 1), WORDS(3, 1), RETURN },
@@ -196,13 +200,15 @@ const struct probe_site opencl_sites[] = {
 		    .pointer = 0,
 		    .count = 1,
 		    .scale = 1,
-		    .max = PROGRAM_MAX_BYTES } },
+		    .max = PROGRAM_MAX_BYTES },
+	  .lasts = 1 + 2 },
 
 	/* device, properties, queue */
-	{ CREATE(SITE_QUEUE, "clCreateCommandQueue"), .value = { ARG(1), ARG(2), RETURN } },
+	{ CREATE(SITE_QUEUE, "clCreateCommandQueue"), .value = { ARG(1), ARG(2), RETURN },
+	  .lasts = 1 + 2 },
 	/* device, key and value pairs, queue */
 	{ CREATE(SITE_QUEUE_PROPERTIES, "clCreateCommandQueueWithProperties"),
-	  .value = { ARG(1), WORDS(2, 6), RETURN } },
+	  .value = { ARG(1), WORDS(2, 6), RETURN }, .lasts = 1 + 7 },
 
 	POCL_EVENT(SITE_POCL_SUBMITTED, "pocl_update_event_submitted", ARG(0), POCL_WINDOW_VALUE,
 		   POCL_RUN_VALUES),

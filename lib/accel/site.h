@@ -76,6 +76,9 @@ enum probe_flag {
 	PROBE_UNLESS_TOLD = 1 << 4, /* which are passed over in a process where it was hit */
 };
 
+#define LASTS_BY_THREAD  0xfe /* it is of the calling thread */
+#define LASTS_BY_MESSAGE 0xff /* the text is messages of a library of ours (told.h) */
+
 struct probe_site {
 	/* The file's base name is this and then a dot, or a dash (wheels rename what they bundle):
 	 * "libOpenCL" is libOpenCL.so.1 and libOpenCL-1ef0e16e.so.1.0.0. */
@@ -85,6 +88,9 @@ struct probe_site {
 	uint16_t flags;     /* enum probe_flag */
 	struct probe_value value[PROBE_VALUES];
 	struct probe_text text;
+	/* What a hit tells holds until the next one of the same thing: 1 + the number of the value that
+	 * says of what; or LASTS_BY_...; 0: it is over with the call. */
+	uint8_t lasts;
 	/* A 16-bit variable of the library that counts the probes on it, or NULL: how those inside
 	 * find out that somebody listens. */
 	const char *counter;

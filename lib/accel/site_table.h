@@ -42,5 +42,5 @@
 			  .count = 1,                                                              \
 			  .scale = 1,                                                              \
 			  .max = INJECT_BATCH_BYTES },                                             \
-		.counter = (listeners)                                                             \
+		.lasts = LASTS_BY_MESSAGE, .counter = (listeners)                                  \
 	}

@@ -29,6 +29,38 @@ bool told_next(struct span *batch, struct told_message *ret)
 	return true;
 }
 
+bool told_lasts(const struct told_message *m, uint64_t *ret_identity)
+{
+	struct cursor body = m->body;
+	uint64_t module, total, offset;
+	uint32_t name;
+
+	switch (m->type) {
+	case INJECT_HERE:
+		*ret_identity = m->type;
+		return true;
+	case INJECT_NAME:
+		if (cursor_u32(&body, &name, NULL) < 0)
+			return false;
+		*ret_identity = hash_u64(hash_pair(m->type, name));
+		return true;
+	case INJECT_CODE:
+		if (cursor_u64(&body, &module, NULL) < 0 || cursor_u64(&body, &total, NULL) < 0 ||
+		    cursor_u64(&body, &offset, NULL) < 0)
+			return false;
+		*ret_identity = hash_u64(hash_u64(module) + offset) + m->type;
+		return true;
+	case INJECT_NODE:
+	case INJECT_KERNEL:
+		if (cursor_u64(&body, &module, NULL) < 0)
+			return false;
+		*ret_identity = hash_u64(module) + m->type;
+		return true;
+	default:
+		return false;
+	}
+}
+
 int told_name(struct hash *names, struct capture_writer *w, struct cursor *m)
 {
 	uint32_t id, length, string;

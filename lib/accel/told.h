@@ -27,6 +27,9 @@ struct told_message {
 /* The next message at the front of @batch, which is then what is behind it. */
 bool told_next(struct span *batch, struct told_message *ret);
 
+/* Does it hold until it is told otherwise, and of what? The same thing has the same number. */
+bool told_lasts(const struct told_message *m, uint64_t *ret_identity);
+
 /* INJECT_NAME: what a number stands for from now on, as a string of the capture. */
 int told_name(struct hash *names, struct capture_writer *w, struct cursor *m);
 

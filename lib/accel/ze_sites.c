@@ -64,6 +64,15 @@ const struct ze_transfer *ze_transfer(const struct probe_site *site)
 #define WORK(number, function, ...) SITE(number, function, PROBE_STACK, ARG(0), __VA_ARGS__)
 #define TRANSFER(number, function, ...) \
 	SITE(SITE_TRANSFERS + (number), function, PROBE_STACK, ARG(0), ##__VA_ARGS__)
+/* What it tells of value @of holds until it is told otherwise. */
+#define LASTING(number, function, how, of, ...)                                \
+	{                                                                      \
+		.library = LOADER, .symbol = (function), .id = (number),       \
+		.flags = (how) | PROBE_OPTIONAL, .lasts = 1 + (of), .value = { \
+			__VA_ARGS__                                            \
+		}                                                              \
+	}
+#define MADE(number, function, ...)  LASTING(number, function, PROBE_AT_RETURN, 2, __VA_ARGS__)
 #define AFTER(number, function, ...) SITE(number, function, PROBE_AT_RETURN, __VA_ARGS__)
 /* A wait: its beginning with the stack, its end when it returns. */
 #define WAIT(function) \
@@ -120,21 +129,22 @@ const struct probe_site ze_sites[] = {
 		    .pointer = 2,
 		    .count = 1,
 		    .scale = 1,
-		    .max = MODULE_MAX_BYTES } },
-	SITE(SITE_MODULE_GONE, "zeModuleDestroy", 0, ARG(0)),
+		    .max = MODULE_MAX_BYTES },
+	  .lasts = 1 + 4 },
+	LASTING(SITE_MODULE_GONE, "zeModuleDestroy", 0, 0, ARG(0)),
 	/* module, name, place of the kernel, the kernel, error */
 	{ .library = LOADER,
 	  .symbol = "zeKernelCreate",
 	  .id = SITE_KERNEL,
 	  .flags = PROBE_AT_RETURN,
 	  .value = { ARG(0), FIELD(1, DESC_KERNEL_NAME), ARG(2), OUT(2), RETURN32 },
-	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES } },
+	  .text = { .kind = PROBE_TEXT_STRING, .pointer = 1, .max = NAME_MAX_BYTES },
+	  .lasts = 1 + 3 },
 
 	/* device, place of the result, the result, error */
-	AFTER(SITE_QUEUE, "zeCommandQueueCreate", ARG(1), ARG(3), OUT(1), RETURN32),
-	AFTER(SITE_LIST, "zeCommandListCreate", ARG(1), ARG(3), OUT(1), RETURN32),
-	AFTER(SITE_LIST_IMMEDIATE, "zeCommandListCreateImmediate", ARG(1), ARG(3), OUT(1),
-	      RETURN32),
+	MADE(SITE_QUEUE, "zeCommandQueueCreate", ARG(1), ARG(3), OUT(1), RETURN32),
+	MADE(SITE_LIST, "zeCommandListCreate", ARG(1), ARG(3), OUT(1), RETURN32),
+	MADE(SITE_LIST_IMMEDIATE, "zeCommandListCreateImmediate", ARG(1), ARG(3), OUT(1), RETURN32),
 	SITE(SITE_LIST_EMPTY, "zeCommandListReset", 0, ARG(0)),
 	SITE(SITE_LIST_EMPTY, "zeCommandListDestroy", 0, ARG(0)),
 
@@ -144,14 +154,16 @@ const struct probe_site ze_sites[] = {
 	  .id = SITE_DEVICE,
 	  .flags = PROBE_AT_RETURN,
 	  .value = { ARG(0), ARG(1), RETURN32 },
-	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = ZE_DEVICE_BYTES } },
+	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = ZE_DEVICE_BYTES },
+	  .lasts = 1 },
 	/* device, its properties, error */
 	{ .library = LOADER,
 	  .symbol = "zeDevicePciGetPropertiesExt",
 	  .id = SITE_DEVICE_PCI,
 	  .flags = PROBE_AT_RETURN | PROBE_OPTIONAL,
 	  .value = { ARG(0), ARG(1), RETURN32 },
-	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = PCI_ADDRESS + 16 } },
+	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = PCI_ADDRESS + 16 },
+	  .lasts = 1 },
 	TOLD_BATCH(SITE_TOLD, INJECT_ZE_LIBRARY, INJECT_ZE_BATCH, INJECT_ZE_LISTENERS),
 	{ 0 },
 };

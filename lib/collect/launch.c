@@ -48,6 +48,7 @@ int launch_open(struct session *s, struct err *err)
 		.number = next_number,
 		.read = read_target,
 		.is_target = is_target,
+		.is_succeeded = s->opt.is_succeeded,
 		.data = s,
 	};
 	int rc;

@@ -70,6 +70,7 @@ struct session_options {
 	size_t cpu_count;
 	const struct accel_wishes *accel; /* NULL: all runtimes */
 	bool no_children;
+	bool is_succeeded; /* by another, session_succeed() */
 	bool instructions; /* sample those of accelerators, where that costs something */
 	bool inject;       /* put libraries of ours into the processes */
 	bool no_inject;    /* leave libraries of ours out of the command */
@@ -148,6 +149,8 @@ int session_loop(struct session *s, struct err *err);
  */
 int session_succeed(struct session **ret, struct session *before, const struct session_options *opt,
 		    struct err *err);
+/* When @before has been stopped, and before @s is looped: what it was told that @s has to know. */
+int session_inherit(struct session *s, const struct session *before, struct err *err);
 /* Begin or end a window now; nothing when it is so already. */
 int session_enable(struct session *s, bool is_on);
 bool session_is_enabled(const struct session *s);

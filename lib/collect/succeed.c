@@ -71,6 +71,28 @@ static int open_next(struct session **ret, const struct session *before,
 	return rc;
 }
 
+/* Of a target, also one that has ended meanwhile: what it did is still to be taken. */
+static int process_of(void *data, uint32_t pid, uint32_t *ret)
+{
+	struct session *s = data;
+	struct process *process;
+	int rc;
+
+	if (s->is_open ? !is_alive(pid) : !hash_get(&s->known, pid))
+		return 0;
+	rc = process_get(&s->processes, pid, session_now(), &process);
+	if (rc >= 0)
+		rc = process_declare(&s->processes, process, ret);
+	return rc < 0 ? rc : 1;
+}
+
+int session_inherit(struct session *s, const struct session *before, struct err *err)
+{
+	int rc = accel_inherit(s->accel, before->accel, process_of, s);
+
+	return rc < 0 ? err_set(err, rc, "cannot tell the next file of kernels") : 0;
+}
+
 int session_succeed(struct session **ret, struct session *before, const struct session_options *opt,
 		    struct err *err)
 {

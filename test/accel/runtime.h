@@ -79,6 +79,7 @@ static inline void runtime_open(struct runtime *t)
 		.correlation = runtime_correlation,
 		.number = runtime_number,
 		.read = runtime_read,
+		.is_succeeded = true,
 		.data = t,
 	};
 	struct err err = { "" };
@@ -108,6 +109,20 @@ static inline const struct probe_site *runtime_site(const struct runtime *t, con
 			return accel_site(t->accel, i);
 	fail_msg("no site '%s'", symbol);
 	return NULL;
+}
+
+/* In another capture processes have other numbers; process 3 is not there any more. */
+static int runtime_process_later(void *data, uint32_t pid, uint32_t *ret)
+{
+	(void)data;
+	*ret = pid - 100 + 40;
+	return pid != 103;
+}
+
+/* @t goes on where @before ends. */
+static inline void runtime_inherit(struct runtime *t, const struct runtime *before)
+{
+	assert_int_equal(accel_inherit(t->accel, before->accel, runtime_process_later, NULL), 0);
 }
 
 struct hit {

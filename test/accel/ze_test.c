@@ -357,6 +357,59 @@ static void test_told(void **state)
 	runtime_close(&t);
 }
 
+/* Another recording goes on: what was told still holds, and of the same thing the last. */
+static void test_inherited(void **state)
+{
+	static struct runtime t, next, last;
+	struct told told;
+
+	(void)state;
+	make_told(&told);
+	runtime_open(&t);
+	make_device(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	make_kernel(&t, MODULE + 1, KERNEL + 8, "old");
+	make_kernel(&t, MODULE + 1, KERNEL + 8, "new");
+	runtime_hit(&t, (struct hit){ INJECT_ZE_BATCH, .tid = 1, .value = { 0x9000, sizeof(told) },
+				      .text = (const char *)&told, .text_size = sizeof(told) });
+	runtime_hit(&t, (struct hit){ "zeKernelCreate", .process = 2, .tid = 2, .text = "second",
+				      .value = { MODULE, 0x20, 0x30, KERNEL, 0 } });
+	runtime_hit(&t, (struct hit){ "zeKernelCreate", .process = 3, .tid = 3, .text = "third",
+				      .value = { MODULE, 0x20, 0x30, KERNEL, 0 } });
+	append(&t, LIST, KERNEL);
+	runtime_finish(&t);
+	/* Through a file in which nothing happens. */
+	runtime_open(&next);
+	runtime_inherit(&next, &t);
+	runtime_finish(&next);
+	assert_int_equal(runtime_count(&next, RECORD_LAUNCH), 0);
+	runtime_open(&last);
+	runtime_inherit(&last, &t);
+	for (int process = 41; process < 44; process++)
+		runtime_hit(&last, (struct hit){ APPEND, .process = (uint32_t)process, .tid = 1,
+						 .value = { LIST, KERNEL } });
+	runtime_hit(&last,
+		    (struct hit){ APPEND, .process = 41, .tid = 1, .value = { LIST, KERNEL + 8 } });
+	runtime_finish(&last);
+
+	assert_string_equal(launched(&last, 0), "one");
+	assert_string_equal(launched(&last, 1), "second");
+	assert_string_equal(launched(&last, 2), "");
+	assert_string_equal(launched(&last, 3), "new");
+	assert_int_equal(launch_record(&last, 0)->queue,
+			 runtime_record(&last, RECORD_QUEUE, 1)->queue.id);
+	const struct record_device *device = &runtime_record(&last, RECORD_DEVICE, 0)->device;
+	assert_string_equal(runtime_text(&last, device->name), "Big GPU");
+	const struct record_code_object *code =
+		&runtime_record(&last, RECORD_CODE_OBJECT, 0)->code_object;
+	assert_int_equal(code->process, 41);
+	assert_int_equal(code->total_bytes, sizeof(struct image));
+	assert_string_equal(runtime_info(&last, "levelzero.located-kernels"), "2");
+	runtime_close(&t);
+	runtime_close(&next);
+	runtime_close(&last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_failed_and_destroyed),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_inherited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -215,6 +216,27 @@ class Inside(Located):
         folded = run('flamegraph', '-i', self.data, '--format', 'folded').stdout
         for function, kernel in CALLERS.items():
             self.assertRegex(folded, rf'(?m);py::{function} .*;{kernel}_')
+
+    def test_next_file(self):
+        """What was made while the first file was written has its name and its code in the second one."""
+        for api in 'ze', 'cl':
+            with self.subTest(api), tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+                    [PROGRAM, 'record', '-q', '--switch-output', '-o', os.path.join(folder, 'd'),
+                     '--', *self.command(api, 6, 'list', 'wait')], cwd=self.place, text=True,
+                    env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+                self.assertEqual(target.stdout.readline(), 'ready\n')
+                target.send_signal(signal.SIGUSR2)
+                # When the second has its name the first one is still being finished.
+                while len([f for f in os.listdir(folder) if '.tmp' not in f]) < 2:
+                    time.sleep(0.05)
+                    self.assertIsNone(target.poll())
+                output, _ = target.communicate('go\n', timeout=300)
+                self.assertEqual(target.returncode, 0)
+                first, second = (Capture(os.path.join(folder, f))
+                                 for f in sorted(os.listdir(folder)))
+                self.assertEqual(len(first.launches), 0)
+                self.check(output, second)
+                self.check_modules(second)
 
     def test_without_debug_information(self):
         """What it was built without is not needed to know where it is."""
