@@ -143,6 +143,10 @@ static void print_losses(const struct session_result *r)
 			fprintf(stderr, "[ accel-prof record: Lost %s %s events: %s ]\n",
 				grouped(r->lost[i], count), loss_what(i), loss_why(i));
 	}
+	for (size_t i = 0; i < ACCEL_LOSSES_MAX && r->accel_lost[i].count; i++)
+		fprintf(stderr, "[ accel-prof record: Lost %s %s events: %s ]\n",
+			grouped(r->accel_lost[i].count, count), r->accel_lost[i].what,
+			r->accel_lost[i].why);
 }
 
 /* The exit status after a recording that has been made. */

@@ -26,6 +26,7 @@ struct accel {
 	size_t site_count[RUNTIME_COUNT];
 	VEC(const struct probe_site *) sites;
 	struct lasting *lasting; /* NULL: nobody goes on */
+	struct accel_loss losses[ACCEL_LOSSES_MAX];
 };
 
 static int add_missing(struct accel *a, const struct accel_ops *ops, const char *why)
@@ -320,6 +321,37 @@ int accel_stop(struct accel *a)
 		if (a->is_open[i] && runtimes[i]->stop)
 			rc = runtimes[i]->stop(a->state[i]);
 	return rc;
+}
+
+static void add_loss(struct accel *a, const char *what, const char *why, uint64_t count)
+{
+	struct accel_loss *loss = a->losses, *last = loss + ACCEL_LOSSES_MAX - 1;
+
+	while (loss < last && loss->count && (strcmp(loss->what, what) || strcmp(loss->why, why)))
+		loss++;
+	*loss = (struct accel_loss){ what, why, loss->count + count };
+}
+
+int accel_lost(const struct accel_host *host, uint64_t time_ns, const char *what, const char *why,
+	       uint64_t count)
+{
+	struct record record = { .type = RECORD_LOST,
+				 .lost = { .time_ns = time_ns, .count = count } };
+	int rc;
+
+	if (!count)
+		return 0;
+	if (host->accel)
+		add_loss(host->accel, what, why, count);
+	rc = capture_writer_string(host->writer, what, &record.lost.what);
+	if (rc == 0)
+		rc = capture_writer_string(host->writer, why, &record.lost.why);
+	return rc < 0 ? rc : capture_writer_put(host->writer, &record);
+}
+
+struct accel_loss accel_loss(const struct accel *a, size_t number)
+{
+	return number < ACCEL_LOSSES_MAX ? a->losses[number] : (struct accel_loss){ 0 };
 }
 
 int accel_describe(struct accel *a)

@@ -89,6 +89,14 @@ struct accel_event {
 	size_t text_size;
 };
 
+/* What a runtime has lost. */
+struct accel_loss {
+	const char *what, *why;
+	uint64_t count;
+};
+/* Different ones: the runtimes have some ten between them. */
+#define ACCEL_LOSSES_MAX 16
+
 /* A PCI device as a number. */
 #define ACCEL_PCI(domain, bus, device, function)                                     \
 	((uint32_t)(domain) << 16 | (uint32_t)(bus) << 8 | (uint32_t)(device) << 3 | \
@@ -196,3 +204,5 @@ int accel_drain(struct accel *a, uint64_t until_ns);
 int accel_exited(struct accel *a, uint32_t process, uint64_t time_ns);
 int accel_stop(struct accel *a);
 int accel_describe(struct accel *a);
+/* Losses so far, by a number from 0; count 0 behind the last one. */
+struct accel_loss accel_loss(const struct accel *a, size_t number);

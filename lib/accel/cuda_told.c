@@ -205,10 +205,10 @@ static int take_dropped(struct cuda *c, const struct accel_event *e, struct curs
 	if (cursor_u64(m, &work, NULL) < 0 || cursor_u64(m, &samples, NULL) < 0)
 		return 0;
 	c->stats.dropped += work;
-	rc = accel_lost(c->host.writer, e->time_ns, "dispatch", "CUPTI had no buffer left", work);
+	rc = accel_lost(&c->host, e->time_ns, "dispatch", "CUPTI had no buffer left", work);
 	return rc ? rc
-		  : accel_lost(c->host.writer, e->time_ns, "pc-sample",
-			       "the GPU had no buffer left", samples);
+		  : accel_lost(&c->host, e->time_ns, "pc-sample", "the GPU had no buffer left",
+			       samples);
 }
 
 static int take_status(struct cuda *c, uint16_t about, struct span text)

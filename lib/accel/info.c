@@ -24,18 +24,3 @@ int accel_info_number(struct capture_writer *w, const char *key, uint64_t number
 	snprintf(text, sizeof(text), "%" PRIu64, number);
 	return accel_info(w, key, text);
 }
-
-int accel_lost(struct capture_writer *w, uint64_t time_ns, const char *what, const char *why,
-	       uint64_t count)
-{
-	struct record record = { .type = RECORD_LOST,
-				 .lost = { .time_ns = time_ns, .count = count } };
-	int rc;
-
-	if (!count)
-		return 0;
-	rc = capture_writer_string(w, what, &record.lost.what);
-	if (rc == 0)
-		rc = capture_writer_string(w, why, &record.lost.why);
-	return rc < 0 ? rc : capture_writer_put(w, &record);
-}

@@ -209,8 +209,7 @@ static int tile_losses(struct xe_unit *u, struct tile *t, uint64_t now_ns)
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses) && rc == 0; i++)
-		rc = accel_lost(u->host->writer, now_ns, losses[i].what, losses[i].why,
-				losses[i].count);
+		rc = accel_lost(u->host, now_ns, losses[i].what, losses[i].why, losses[i].count);
 	t->told = stats;
 	t->told_stalls = stalls;
 	return rc;
@@ -238,7 +237,7 @@ static int tile_lost(struct xe_unit *u, struct tile *t, uint64_t now_ns, int err
 	tile_close(t);
 	t->retry_ns = error == -ENODEV ? now_ns : UINT64_MAX;
 	return rc < 0 ? rc
-		      : accel_lost(u->host->writer, now_ns, "gpu-buffer",
+		      : accel_lost(u->host, now_ns, "gpu-buffer",
 				   error == -ENODEV
 					   ? "the GPU was reset: what its buffer had is gone"
 					   : "the GPU's stream has ended",

@@ -259,6 +259,8 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.blocked_runs = costs[COST_BLOCKED].runs,
 	};
 	memcpy(ret->lost, s->losses.now, sizeof(ret->lost));
+	for (size_t i = 0; i < ACCEL_LOSSES_MAX; i++)
+		ret->accel_lost[i] = accel_loss(s->accel, i);
 	snprintf(ret->write_error, sizeof(ret->write_error), "%s", capture_writer_error(s->writer));
 	return 0;
 }

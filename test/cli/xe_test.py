@@ -111,7 +111,11 @@ class Xe(Driver):
         self.wait(lambda: os.path.exists(self.path('period')))
         self.write(records('xe2', {(0x800000012348, 'sbid'): 7}))
         self.wait_taken()
-        self.finish(recorder)
+        said = self.finish(recorder)
+        self.assertIn("Lost 1 gpu-buffer events: the GPU's buffer was full: each time some samples",
+                      said)
+        self.assertIn('Lost 1 gpu-buffer events: the GPU was reset: what its buffer had is gone',
+                      said)
         found, capture = self.samples()
         self.assertEqual(found, {(UNKNOWN, 0x2348, 'sbid'): 1007, (UNKNOWN, 0x2350, 'send'): 30})
         with open(self.path('period'), encoding='ascii') as file:
