@@ -31,7 +31,8 @@ int pairtab_intern(struct pairtab *t, uint32_t first, uint32_t second, uint32_t 
  * meanwhile. */
 static inline void pairtab_expect(const struct pairtab *t, uint32_t first)
 {
-	__builtin_prefetch(t->pairs.data + first + 1);
+	if (t->pairs.data)
+		__builtin_prefetch(t->pairs.data + first + 1);
 }
 /* How many numbers there are, with 0. */
 static inline uint32_t pairtab_count(const struct pairtab *t)
