@@ -51,6 +51,30 @@ static int strtab_start(struct strtab *t)
 	return strtab_append(t, &at, hash, "", 0);
 }
 
+/* Where the search ends is in @at. */
+static bool search(const struct strtab *t, struct slots_probe *at, const void *data, size_t size,
+		   uint32_t *ret)
+{
+	uint32_t id;
+
+	while (slots_next(&t->slots, at, &id)) {
+		struct span s = t->strings.data[id];
+		if (s.size == size && (!size || !memcmp(s.data, data, size))) {
+			*ret = id;
+			return true;
+		}
+	}
+	return false;
+}
+
+int strtab_find(const struct strtab *t, const void *data, size_t size, uint32_t *ret)
+{
+	if (!t->slots.cap)
+		return -ENOENT;
+	struct slots_probe at = slots_probe(&t->slots, hash_bytes(data, size));
+	return search(t, &at, data, size, ret) ? 0 : -ENOENT;
+}
+
 int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret, bool *ret_fresh)
 {
 	int rc = strtab_start(t);
@@ -60,16 +84,11 @@ int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret
 		return -ENOMEM;
 
 	uint64_t hash = hash_bytes(data, size);
-	uint32_t id;
 	struct slots_probe at = slots_probe(&t->slots, hash);
-	while (slots_next(&t->slots, &at, &id)) {
-		struct span s = t->strings.data[id];
-		if (s.size == size && (!size || !memcmp(s.data, data, size))) {
-			*ret = id;
-			if (ret_fresh)
-				*ret_fresh = false;
-			return 0;
-		}
+	if (search(t, &at, data, size, ret)) {
+		if (ret_fresh)
+			*ret_fresh = false;
+		return 0;
 	}
 
 	rc = strtab_append(t, &at, hash, data, size);

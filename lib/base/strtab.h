@@ -26,6 +26,8 @@ void strtab_release(struct strtab *t);
  * Negative: -ENOMEM, or -E2BIG beyond 2^31 - 1 strings. */
 __attribute__((warn_unused_result)) int strtab_intern(struct strtab *t, const void *data,
 						      size_t size, uint32_t *ret, bool *ret_fresh);
+/* The same of known ones only; -ENOENT. */
+int strtab_find(const struct strtab *t, const void *data, size_t size, uint32_t *ret);
 __attribute__((warn_unused_result)) int strtab_add(struct strtab *t, const char *text,
 						   uint32_t *ret);
 /* The string of a number that strtab_intern() gave. */

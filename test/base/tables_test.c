@@ -126,6 +126,7 @@ static void test_strtab(void **state)
 
 	assert_string_equal(strtab_text(&t, 0), "");
 	assert_int_equal(strtab_count(&t), 1);
+	assert_int_equal(strtab_find(&t, "a", 1, &other), -ENOENT);
 	assert_int_equal(strtab_intern(&t, "a", 1, &id, &is_fresh), 0);
 	assert_int_equal(id, 1); /* 0 is the empty one, whatever comes first */
 	assert_true(is_fresh);
@@ -135,6 +136,9 @@ static void test_strtab(void **state)
 	assert_int_equal(strtab_intern(&t, "a\0b", 3, &id, &is_fresh), 0);
 	assert_int_equal(id, 2);
 	assert_true(is_fresh);
+	assert_int_equal(strtab_find(&t, "a\0b", 3, &other), 0);
+	assert_int_equal(other, id);
+	assert_int_equal(strtab_find(&t, "a\0c", 3, &other), -ENOENT);
 	assert_int_equal(strtab_intern(&t, "a\0b", 3, &other, &is_fresh), 0);
 	assert_int_equal(other, 2);
 	assert_false(is_fresh);
