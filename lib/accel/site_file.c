@@ -22,7 +22,7 @@ int site_file_open(struct site_file **ret, int fd, const char *name, struct err 
 
 	if (!f)
 		return err_set(err, -ENOMEM, "cannot read '%s'", name);
-	rc = elf_open_fd(&f->elf, fd, name, 0, err);
+	rc = elf_open_fd(&f->elf, fd, name, ELF_OPEN_LEAN, err);
 	if (rc < 0)
 		return rc;
 	rc = elf_symtab_new(&f->symbols, f->elf, err);

@@ -209,7 +209,7 @@ static int find_in(pid_t pid, const char *library, const struct wanted *wanted, 
 
 	if (fd < 0)
 		return fd;
-	int rc = elf_open_fd(&elf, fd, library, 0, err);
+	int rc = elf_open_fd(&elf, fd, library, ELF_OPEN_LEAN, err);
 	if (rc == 0)
 		rc = elf_symtab_new(&symbols, elf, err);
 	for (size_t i = 0; rc == 0 && i < count; i++) {

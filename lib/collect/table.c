@@ -136,7 +136,7 @@ static int rows_read(struct tables *t, const struct object *object, struct rows 
 		return worker_unwind_table(t->worker, object->fd, object->path, &ret->theirs, err);
 	}
 	ret->table = &ret->ours;
-	int rc = elf_open_fd(&elf, object->fd, object->path, 0, err);
+	int rc = elf_open_fd(&elf, object->fd, object->path, ELF_OPEN_LEAN, err);
 	return rc < 0 ? rc : unwind_table_build(elf, &ret->ours, NULL, err);
 }
 

@@ -36,17 +36,28 @@ struct elf_file {
 	struct elf_cached *cache; /* by section */
 	struct span names;        /* section names, NUL-terminated or empty */
 	uint8_t *names_owned;
+	bool is_lean;
 };
 
-void elf_close(struct elf_file *f)
+void elf_forget_sections(struct elf_file *f)
 {
-	if (!f)
-		return;
 	for (size_t i = 0; f->cache && i < f->section_count; i++)
 		free(f->cache[i].owned);
 	free(f->cache);
 	free(f->names_owned);
 	free(f->sections);
+	f->cache = NULL;
+	f->names_owned = NULL;
+	f->names = span_of(NULL, 0);
+	f->sections = NULL;
+	f->section_count = 0;
+}
+
+void elf_close(struct elf_file *f)
+{
+	if (!f)
+		return;
+	elf_forget_sections(f);
 	free(f->segments);
 	free(f->name);
 	if (f->map)
@@ -70,6 +81,11 @@ int elf_read(const struct elf_file *f, uint64_t offset, void *data, size_t size)
 	return (size_t)n == size ? 0 : -EBADMSG;
 }
 
+static uint64_t section_bytes_max(const struct elf_file *f)
+{
+	return f->is_lean ? ELF_LEAN_SECTION_BYTES_MAX : ELF_SECTION_BYTES_MAX;
+}
+
 /* A view of the file where it is in memory, else a copy that the caller frees through @ret_owned. */
 static int elf_fetch(const struct elf_file *f, uint64_t offset, uint64_t size, struct span *ret,
 		     uint8_t **ret_owned)
@@ -81,7 +97,7 @@ static int elf_fetch(const struct elf_file *f, uint64_t offset, uint64_t size, s
 		*ret_owned = NULL;
 		return 0;
 	}
-	if (size > ELF_SECTION_BYTES_MAX)
+	if (size > section_bytes_max(f))
 		return -EFBIG;
 	CLEANUP_FREE uint8_t *data = malloc(size ? size : 1);
 	if (!data)
@@ -143,6 +159,8 @@ static int elf_read_names(struct elf_file *f, uint32_t index)
 	if (index >= f->section_count || f->sections[index].sh_type == SHT_NOBITS)
 		return 0;
 	const Elf64_Shdr *s = &f->sections[index];
+	if (f->is_lean && s->sh_size > ELF_LEAN_NAMES_BYTES_MAX)
+		return 0;
 	struct span names;
 	CLEANUP_FREE uint8_t *owned = NULL;
 	int rc = elf_fetch(f, s->sh_offset, s->sh_size, &names, &owned);
@@ -172,6 +190,11 @@ static int elf_read_headers(struct elf_file *f, struct err *err)
 	uint64_t segments = eh.e_phnum == PN_XNUM && has_sections ? first.sh_info : eh.e_phnum;
 	uint32_t names = eh.e_shstrndx == SHN_XINDEX ? first.sh_link : eh.e_shstrndx;
 
+	if (f->is_lean && segments > ELF_LEAN_SEGMENTS_MAX)
+		return err_set(err, -EBADMSG, "'%s': more than %u segments", f->name,
+			       ELF_LEAN_SEGMENTS_MAX);
+	if (f->is_lean && sections > ELF_LEAN_SECTIONS_MAX)
+		sections = 0;
 	void *table = NULL;
 	rc = elf_read_table(f, eh.e_phoff, segments, eh.e_phentsize, sizeof(Elf64_Phdr), &table);
 	if (rc < 0)
@@ -237,6 +260,7 @@ int elf_open_fd(struct elf_file **ret, int fd, const char *name, unsigned flags,
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EBADMSG, "'%s' is not a regular file", name);
 	f->file_bytes = (uint64_t)st.st_size;
+	f->is_lean = flags & ELF_OPEN_LEAN;
 
 	if ((flags & ELF_OPEN_MAP) && st.st_size) {
 		void *map = mmap(NULL, f->file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -331,7 +355,7 @@ int elf_section_data(struct elf_file *f, const struct elf_section *section, stru
 	if (section->type != SHT_NOBITS && (section->flags & SHF_COMPRESSED)) {
 		uint8_t *inflated;
 		size_t size;
-		int rc = inflate_section(data, ELF_SECTION_BYTES_MAX, what, &inflated, &size, err);
+		int rc = inflate_section(data, section_bytes_max(f), what, &inflated, &size, err);
 		if (rc < 0)
 			return rc;
 		free(owned);

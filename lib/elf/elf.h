@@ -37,8 +37,19 @@ struct elf_file;
  * of 700 MB. Applies to copies; a mapped file's own bytes are limited by nothing. */
 #define ELF_SECTION_BYTES_MAX (1ull << 30)
 
+/* ELF_OPEN_LEAN's: linked files have some 15 segments and 40 sections, and libraries that are probed
+ * or interpret Python symbol tables and names of 10 MB each. */
+#define ELF_LEAN_SEGMENTS_MAX      64
+#define ELF_LEAN_SECTIONS_MAX      1024
+#define ELF_LEAN_NAMES_BYTES_MAX   (64u << 10)
+#define ELF_LEAN_SECTION_BYTES_MAX (64ull << 20)
+
 enum elf_open_flag {
 	ELF_OPEN_MAP = 1 << 0, /* map the file: SIGBUS if someone truncates it */
+	/* For a process that must go on whatever the file is, and has many open: more segments than
+	 * ELF_LEAN_SEGMENTS_MAX are -EBADMSG, more sections or longer names of them count as none,
+	 * larger contents are -EFBIG. */
+	ELF_OPEN_LEAN = 1 << 1,
 };
 
 /*
@@ -48,6 +59,8 @@ enum elf_open_flag {
 int elf_open_fd(struct elf_file **ret, int fd, const char *name, unsigned flags, struct err *err);
 /* The same for bytes in memory, which are borrowed until elf_close(). */
 int elf_open_memory(struct elf_file **ret, struct span bytes, const char *name, struct err *err);
+/* Give up the memory of sections, of which there are none from here on; segments stay. */
+void elf_forget_sections(struct elf_file *f);
 void elf_close(struct elf_file *f);
 DEFINE_CLEANUP(elf_close, struct elf_file *)
 

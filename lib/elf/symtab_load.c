@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Inflated mini-debuginfo: symbols and strings only; libxul's takes 11 MiB. */
-#define MINI_BYTES_MAX (256ull << 20)
+#define MINI_BYTES_MAX (64ull << 20)
 
 struct table {
 	struct elf_file *file;
@@ -246,7 +246,8 @@ static int load_mini(struct elf_symtab *t, struct elf_file *f, struct err *err)
 int symtab_load(struct elf_symtab *t, struct elf_file *f, struct err *err)
 {
 	int rc = load_type(t, f, SHT_SYMTAB, err);
-	if (rc < 0 || t->entries.len)
+	/* Of one that is too large what is exported may still be had. */
+	if (rc != -EFBIG && (rc < 0 || t->entries.len))
 		return rc;
 	rc = load_type(t, f, SHT_DYNSYM, err);
 	if (rc < 0)

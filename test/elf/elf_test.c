@@ -321,6 +321,60 @@ static void test_compression_lies(void **state)
 	}
 }
 
+/* Of a file that a stranger has made to cost what it can, a lean reader takes next to nothing. */
+static void test_lean(void **state)
+{
+	(void)state;
+	struct err err;
+	CLEANUP_CLOSE int fd = memfd_create("hostile", 0);
+	CLEANUP(elf_close) struct elf_file *elf = NULL, *many = NULL;
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph;
+		Elf64_Shdr sh[3];
+	} image = {
+		.eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_phoff = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 1,
+			.e_shoff = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = 3,
+			.e_shstrndx = 1 },
+		.ph = { .p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = 0x2000 },
+		.sh[1] = { .sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 1ull << 40 },
+		.sh[2] = { .sh_type = SHT_PROGBITS,
+			   .sh_offset = 4096,
+			   .sh_size = ELF_LEAN_SECTION_BYTES_MAX + 1 },
+	};
+	struct span data;
+	uint64_t vaddr;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)1 << 41), 0);
+	assert_int_equal(pwrite(fd, &image, sizeof(image), 0), sizeof(image));
+	assert_int_equal(elf_open_fd(&elf, fd, "x", ELF_OPEN_LEAN, &err), 0);
+	assert_int_equal(elf_section_count(elf), 3);
+	struct elf_section s = elf_section_get(elf, 2);
+	assert_string_equal(s.name, "");
+	assert_int_equal(elf_section_data(elf, &s, &data, &err), -EFBIG);
+	elf_forget_sections(elf);
+	assert_int_equal(elf_section_count(elf), 0);
+	assert_int_equal(elf_section_find(elf, ".text", &s), -ENOENT);
+	assert_int_equal(elf_offset_to_vaddr(elf, 0x1234, &vaddr), 0);
+	assert_int_equal(vaddr, 0x2234);
+
+	image.eh.e_shnum = ELF_LEAN_SECTIONS_MAX + 1;
+	assert_int_equal(pwrite(fd, &image, sizeof(image), 0), sizeof(image));
+	assert_int_equal(elf_open_fd(&many, fd, "x", ELF_OPEN_LEAN, &err), 0);
+	assert_int_equal(elf_section_count(many), 0);
+	image.eh.e_phnum = ELF_LEAN_SEGMENTS_MAX + 1;
+	assert_int_equal(pwrite(fd, &image, sizeof(image), 0), sizeof(image));
+	elf_close(TAKE(many));
+	assert_int_equal(elf_open_fd(&many, fd, "x", ELF_OPEN_LEAN, &err), -EBADMSG);
+	assert_string_equal(err.text, "'x': more than 64 segments");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_compression_lies),
+		cmocka_unit_test(test_lean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
