@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -90,7 +91,9 @@ int objects_init(struct objects *o, struct err *err)
 	if (rc < 0)
 		return err_set(err, rc, "cannot look at our own root folder");
 	if (add_other(o, OBJECT_KERNEL, "[kernel]", &o->kernel) < 0 ||
-	    add_other(o, OBJECT_VDSO, "[vdso]", &o->vdso) < 0 || vec_push(&o->files, NULL) < 0) {
+	    add_other(o, OBJECT_VDSO, "[vdso]", &o->vdso) < 0 ||
+	    add_other(o, OBJECT_ELF, "[more files]", &o->rest) < 0 ||
+	    vec_push(&o->files, NULL) < 0) {
 		objects_release(o);
 		return err_set(err, -ENOMEM, "no memory for objects");
 	}
@@ -125,6 +128,20 @@ static int check_file(int fd, const struct object_place *place, uint64_t *ret_si
 		return -ESTALE;
 	*ret_size = (uint64_t)st.st_size;
 	return 0;
+}
+
+/* Descriptors that targets' files leave for everything else: whoever maps files without end costs the
+ * names in those, not everyone's. */
+#define SPARE_FILES 512u
+
+static bool is_one_too_many(int fd)
+{
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return false;
+	uint64_t spare = limit.rlim_cur / 4 < SPARE_FILES ? limit.rlim_cur / 4 : SPARE_FILES;
+	return (uint64_t)fd >= limit.rlim_cur - spare;
 }
 
 /* A descriptor of the file that @place maps and no other, by the surest way first. */
@@ -196,11 +213,11 @@ static void object_open(struct objects *o, const struct object_place *place, str
 		object->path[strlen(object->path) - strlen(" (deleted)")] = '\0';
 		object->flags |= OBJECT_DELETED;
 	}
-	if (o->files.len > OBJECTS_MAX) {
-		o->unopened++;
-		return;
-	}
 	object->fd = open_place(o, place, object);
+	if (is_one_too_many(object->fd)) {
+		close(object->fd);
+		object->fd = -EMFILE;
+	}
 	if (object->fd < 0) {
 		log_debug("cannot open '%s': %s", object->path, strerror(-object->fd));
 		object->fd = -1;
@@ -211,7 +228,7 @@ static void object_open(struct objects *o, const struct object_place *place, str
 	object->is_jitdump = is_jitdump(object->path);
 	if (object->is_jitdump)
 		return;
-	int rc = elf_open_fd(&object->elf, object->fd, object->path, 0, &err);
+	int rc = elf_open_fd(&object->elf, object->fd, object->path, ELF_OPEN_LEAN, &err);
 	if (rc < 0) {
 		log_debug("%s", err.text);
 		object->is_foreign = rc == -ENOTSUP;
@@ -224,6 +241,7 @@ static void object_open(struct objects *o, const struct object_place *place, str
 		object->flags |= OBJECT_IS_PROFILER;
 	if (o->on_open)
 		o->on_open(o->data, object, place);
+	elf_forget_sections(object->elf);
 }
 
 /* How often a file that cannot be opened is tried again, when it is mapped again. */
@@ -248,15 +266,22 @@ static int file_place(struct objects *o, const struct object_place *place, struc
 {
 	const uint64_t key[2] = { (uint64_t)place->major << 32 | place->minor, place->inode };
 	uint32_t number;
-	bool is_fresh;
 
-	int rc = strtab_intern(&o->keys, key, sizeof(key), &number, &is_fresh);
+	/* Whoever makes files without end makes no objects without end. */
+	if (strtab_count(&o->keys) > OBJECTS_MAX &&
+	    strtab_find(&o->keys, key, sizeof(key), &number) < 0) {
+		o->unopened++;
+		*ret = o->rest;
+		return 0;
+	}
+	int rc = strtab_intern(&o->keys, key, sizeof(key), &number, NULL);
 	if (rc < 0)
 		return rc;
 	if (number >= o->files.len && vec_push(&o->files, NULL) < 0)
 		return -ENOMEM;
 	struct object *object = o->files.data[number];
-	if (object && object->fd < 0 && object->attempts < ATTEMPTS_MAX) {
+	if (object && object->fd < 0 && object->attempts < ATTEMPTS_MAX &&
+	    o->others.len < OBJECTS_MAX) {
 		/* Without a descriptor nothing pins the number: it may be another file by now. The
 		 * old object stays, as mappings point to it. */
 		if (vec_push(&o->others, object) < 0)

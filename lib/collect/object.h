@@ -6,7 +6,8 @@
  * Knows no process table; each hit offset is remembered here for the symbols at the end.
  *
  * Of a target's file only the ELF header, the header tables and the build-id's note are read in this
- * process, by a reader that expects hostile bytes; symbols and DWARF are the worker's.
+ * process, and the symbols of libraries that are probed or hold Python, by a reader that expects
+ * hostile bytes and is bounded (ELF_OPEN_LEAN); other symbols and DWARF are the worker's.
  */
 #pragma once
 
@@ -61,7 +62,7 @@ struct object_place {
 	bool is_deleted;
 };
 
-/* One descriptor each; a PyTorch process has about 320. Later ones are not opened, and counted. */
+/* One descriptor each; a PyTorch process has about 320. Later ones are one object, and counted. */
 #define OBJECTS_MAX 65536
 
 struct objects {
@@ -70,6 +71,7 @@ struct objects {
 	VEC(struct object *) files;  /* by that number */
 	VEC(struct object *) others; /* kernel, vDSO, one for the JIT memory of each process */
 	struct object *kernel, *vdso;
+	struct object *rest; /* the files beyond OBJECTS_MAX */
 	uint64_t unopened;
 	/* Called once for each ELF file when it has been opened; may be NULL. */
 	void (*on_open)(void *data, struct object *object, const struct object_place *place);
