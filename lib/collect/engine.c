@@ -92,10 +92,6 @@ static int open_bpf(struct session *s, struct err *err)
 		.tracepoint_period = s->opt.period < UINT32_MAX ? (uint32_t)s->opt.period : 1,
 		.max_stack = s->opt.max_stack,
 		.stack_share = s->opt.stack_share,
-		/* What runs already may map a runtime later, and takes longer to make it work than we to
-		 * load a program; what is yet to start is probed before. */
-		.launches_late = (s->opt.pid_count || s->opt.tid_count) &&
-				 s->opt.waits != SESSION_WAITS_ALL,
 	};
 	struct sampler_options sampler = sampler_options_of(s);
 	const struct perf_scope everyone = { 0 };

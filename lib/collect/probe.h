@@ -29,8 +29,8 @@ void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes);
 /* Has it chosen uprobe_multi? */
 bool probes_by_multi(const struct recorder_bpf *skeleton);
 
-/* @programs stay in use; @samples: of instructions, see accel_wants(). */
-int probes_open(struct probes **ret, struct programs *programs, const struct accel *accel,
+/* @samples: of instructions, see accel_wants(). */
+int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
 		bool samples, struct err *err);
 /* Detaches. NULL is fine. */
 void probes_close(struct probes *p);

@@ -8,6 +8,7 @@
 #include "collect/probe.h"
 
 struct bpf_link;
+struct bpf_program;
 
 /* Sites armed in one library file, of each kind. */
 #define TARGETS_MAX 128
@@ -22,7 +23,8 @@ struct target {
 enum probe_kind {
 	PROBE_CALL,  /* the call is the hit */
 	PROBE_ENTRY, /* the return is, this is its beginning */
-	PROBE_EXIT
+	PROBE_EXIT,
+	PROBE_KINDS
 };
 
 struct link {
@@ -40,9 +42,9 @@ struct partial_text {
 
 struct probes {
 	const struct accel *accel;
-	struct programs *programs;
 	int map_fd; /* probe_programs; the skeleton's */
-	bool samples;
+	bool by_multi, samples;
+	struct bpf_program *program[PROBE_KINDS];
 	VEC(struct link) links;
 	struct hash files; /* those that probes_attach() has seen */
 	uint32_t used;     /* entries of probe_programs */

@@ -34,17 +34,12 @@ struct programs_options {
 	uint32_t max_stack;         /* user frames by tables; 0: EVENT_USER_FRAMES */
 	uint32_t stack_share;       /* percent of a thread's time for stacks of launches; 0: 5 */
 	bool single_uprobes;        /* probe as kernels before 6.6 do, for tests */
-	/* Leave those that see launches, half of all that there is to load, until
-	 * programs_load_launches(): a process recorded may never use an accelerator. */
-	bool launches_late;
 };
 #define PROGRAMS_RING_BYTES (16u << 20)
 
 /* All-zero: they are not loaded, and there is nothing to be had of them; no target is any of theirs. */
 struct programs {
 	struct recorder_bpf *skeleton;
-	struct recorder_bpf *launches; /* with those that see launches, and the same maps; NULL: yet to be loaded */
-	bool single_uprobes;
 };
 
 /* Loads the programs and follows processes; no sample or probe is armed yet. */
@@ -52,11 +47,8 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 void programs_close(struct programs *p);
 DEFINE_CLEANUP_EMBEDDED(programs_close, struct programs)
 
-/* p->launches from here on; once is enough, and loads them once. */
-int programs_load_launches(struct programs *p, struct err *err);
-
 /* From here on waits are told; once is enough. */
-int programs_follow_waits(struct programs *p);
+int programs_follow_waits(const struct programs *p);
 
 /* Make process @pid a target. -E2BIG: more than the kernel's map holds. */
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err);
