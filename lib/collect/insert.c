@@ -4,6 +4,7 @@
 #include "accel/site.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "collect/root.h"
 #include "elf/symtab.h"
 #include "proc/maps.h"
 #include "proc/read.h"
@@ -15,7 +16,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -24,9 +27,10 @@
 
 #if defined(__x86_64__)
 
-/* Until the thread has stopped, and until a call has returned: loading reads files. */
+/* Until the thread has stopped, until a call has returned (loading reads files), and all in all. */
 #define STOP_MS 2000
 #define CALL_MS 5000
+#define ALL_MS  10000
 /* What the ABI lets a function use below its stack pointer. */
 #define RED_ZONE   128
 #define TEXT_BYTES 512 /* for the strings of one call */
@@ -43,6 +47,7 @@ struct payload {
 
 struct victim {
 	pid_t pid;
+	uint64_t until_ms; /* whatever it does */
 	struct user_regs_struct saved;
 	unsigned char xstate[XSTATE_BYTES];
 	size_t xstate_size;
@@ -57,10 +62,18 @@ static void pause_ms(long ms)
 	nanosleep(&pause, NULL);
 }
 
-/* The status of its next stop; -ETIMEDOUT. */
-static int wait_stop(pid_t pid, int ms, int *status)
+static uint64_t now_ms(void)
 {
-	for (int waited = 0; waited < ms; waited++) {
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The status of its next stop; -ETIMEDOUT. */
+static int wait_stop(pid_t pid, uint64_t until_ms, int *status)
+{
+	while (now_ms() < until_ms) {
 		pid_t got = waitpid(pid, status, WNOHANG | __WALL);
 		if (got < 0)
 			return -errno;
@@ -102,16 +115,23 @@ static int write_memory(pid_t pid, uint64_t address, const void *data, size_t si
 	return done == (ssize_t)size ? 0 : done < 0 ? -errno : -EFAULT;
 }
 
-/* It has returned to address 0, where nothing is. Its own signals are passed on meanwhile. */
+/* It has returned to address 0, where nothing is. Its own signals are passed on meanwhile, -EAGAIN when they have no
+ * end. */
 static int run_to_return(struct victim *v, uint64_t *ret)
 {
+	uint64_t until_ms = now_ms() + CALL_MS;
 	struct user_regs_struct regs;
 	int signal = 0, status, rc;
 
+	if (until_ms > v->until_ms)
+		until_ms = v->until_ms;
+
 	for (;;) {
+		if (now_ms() >= until_ms)
+			return -EAGAIN;
 		if (ptrace(PTRACE_CONT, v->pid, NULL, (void *)(intptr_t)signal) < 0)
 			return -errno;
-		rc = wait_stop(v->pid, CALL_MS, &status);
+		rc = wait_stop(v->pid, until_ms, &status);
 		if (rc < 0)
 			return rc;
 		signal = status >> 16 ? 0 : WSTOPSIG(status);
@@ -150,7 +170,7 @@ static int call(struct victim *v, uint64_t function, const uint64_t argument[2],
 		return rc;
 	/* It waits for a lock that this very thread holds: back to where it was. */
 	if (ptrace(PTRACE_INTERRUPT, v->pid, NULL, NULL) < 0 ||
-	    wait_stop(v->pid, STOP_MS, &status) < 0)
+	    wait_stop(v->pid, now_ms() + STOP_MS, &status) < 0)
 		return -ETIMEDOUT;
 	return -EAGAIN;
 }
@@ -187,8 +207,8 @@ static int open_mapped(pid_t pid, const char *name, uint64_t *ret_start, struct 
 		*ret_start = m.start;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 			 m.start, m.end);
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? err_set(err, -errno, "cannot open '%s'", path) : fd;
+		int fd = root_open_regular(path);
+		return fd < 0 ? err_set(err, fd, "cannot open '%s'", path) : fd;
 	}
 	return err_set(err, -ENOENT, "process %d maps no '%s'", pid, name);
 }
@@ -236,21 +256,35 @@ static int find_functions(struct victim *v, struct err *err)
 	return rc == -ENOENT ? err_set(err, -ENOTSUP, "process %d has no glibc", v->pid) : rc;
 }
 
+/*
+ * The process's descriptor @number, as the process itself has it: only what it may write to is written to. Its answer
+ * need not be true, and another thread may have put something else there: no file but one of memfd_create() can still
+ * be sealed (memfd_create(2), F_GET_SEALS of fcntl(2)), and those never make their writer wait.
+ */
+static int borrow_file(pid_t pid, int number)
+{
+	CLEANUP_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	CLEANUP_CLOSE int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, number, 0);
+
+	if (fd < 0)
+		return -errno;
+	int seals = fcntl(fd, F_GET_SEALS);
+	return seals < 0 || seals & F_SEAL_SEAL ? -EPROTO : TAKE_FD(fd);
+}
+
 /* The library as a file that only the process has; its number there. */
 static int make_file(struct victim *v, const struct payload *payload, uint64_t *ret)
 {
 	const char *name = strrchr(payload->path, '/');
-	char path[64];
 	int rc;
 
 	/* Shown in its maps as "/memfd:/NAME": what it is called stays the last part of a path. */
-	rc = call_text(v, v->memfd_create, 0, name ? name : payload->path, 0, ret);
+	rc = call_text(v, v->memfd_create, 0, name ? name : payload->path, MFD_ALLOW_SEALING, ret);
 	if (rc < 0 || (int32_t)*ret < 0)
 		return rc < 0 ? rc : -EIO;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", v->pid, (int32_t)*ret);
-	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = borrow_file(v->pid, (int32_t)*ret);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	return io_write_all(fd, payload->bytes, payload->size);
 }
 
@@ -321,10 +355,11 @@ static int insert_payload(struct victim *v, struct payload *payload, struct err 
 		rc = find_functions(v, err);
 	if (rc < 0)
 		return rc;
+	v->until_ms = now_ms() + ALL_MS;
 	if (ptrace(PTRACE_SEIZE, v->pid, NULL, NULL) < 0)
 		return err_set(err, -errno, "cannot attach to process %d", v->pid);
 	if (ptrace(PTRACE_INTERRUPT, v->pid, NULL, NULL) < 0 ||
-	    wait_stop(v->pid, STOP_MS, &status) < 0)
+	    wait_stop(v->pid, now_ms() + STOP_MS, &status) < 0)
 		rc = err_set(err, -ETIMEDOUT, "process %d does not stop", v->pid);
 	else
 		rc = run_in(v, payload, err);
