@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/reader.h"
 
+#include "capture/ahead.h"
 #include "capture/decoder.h"
 #include "capture/definitions.h"
 #include "capture/field.h"
-#include "capture/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 struct capture_reader {
 	int owned_fd; /* or -1 */
 	char *name;
-	struct source source;
+	struct ahead chunks;
 	struct decoder decoder;
 	struct definitions defs;
 
@@ -36,7 +36,7 @@ int capture_reader_open_fd(struct capture_reader **ret, int fd, const char *name
 	r->name = strdup(name);
 	if (!r->name)
 		return err_set(err, -ENOMEM, "cannot read '%s'", name);
-	int rc = source_init(&r->source, fd, name, err);
+	int rc = ahead_init(&r->chunks, fd, name, err);
 	if (rc < 0)
 		return rc;
 	*ret = TAKE(r);
@@ -62,7 +62,7 @@ void capture_reader_free(struct capture_reader *r)
 {
 	if (!r)
 		return;
-	source_release(&r->source);
+	ahead_release(&r->chunks);
 	definitions_release(&r->defs);
 	if (r->owned_fd >= 0)
 		close(r->owned_fd);
@@ -118,22 +118,22 @@ static void give_held(struct capture_reader *r, struct record *ret)
 static void drop_chunk(struct capture_reader *r)
 {
 	decoder_stop(&r->decoder);
-	source_spoiled(&r->source);
+	ahead_spoiled(&r->chunks);
 }
 
 static int next_chunk(struct capture_reader *r, struct err *err)
 {
-	int rc = source_next(&r->source);
+	int rc = ahead_next(&r->chunks);
 	if (rc < 0)
 		return err_set(err, rc, "cannot read '%s'", r->name);
 	if (!rc) {
 		r->is_done = true;
 		return 0;
 	}
-	r->defs.bytes_read += r->source.stored_bytes;
-	if (r->source.starts_epoch)
+	r->defs.bytes_read += r->chunks.now.stored_bytes;
+	if (r->chunks.now.starts_epoch)
 		stacks_restart(&r->defs.stacks, 0);
-	if (decoder_start(&r->decoder, span_of(r->source.data, r->source.size)) < 0)
+	if (decoder_start(&r->decoder, span_of(r->chunks.now.data, r->chunks.now.size)) < 0)
 		drop_chunk(r);
 	return 1;
 }
@@ -144,7 +144,7 @@ static int read_end(struct capture_reader *r, struct err *err)
 	if (decoder_left(&r->decoder))
 		drop_chunk(r);
 	r->is_done = true;
-	int rc = source_end(&r->source);
+	int rc = ahead_end(&r->chunks);
 	return rc < 0 ? err_set(err, rc, "cannot read '%s'", r->name) : 0;
 }
 
@@ -214,12 +214,12 @@ const char *capture_reader_text(const struct capture_reader *r, uint32_t id)
 struct capture_damage capture_reader_damage(const struct capture_reader *r)
 {
 	struct capture_damage damage;
-	source_describe(&r->source, r->name, &damage);
+	ahead_describe(&r->chunks, r->name, &damage);
 	damage.unknown_records = r->decoder.unknown_records;
 	return damage;
 }
 
 uint64_t capture_reader_offset(const struct capture_reader *r)
 {
-	return r->source.offset;
+	return r->chunks.now.offset;
 }

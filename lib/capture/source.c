@@ -49,11 +49,6 @@ static void damage_add(struct source *s, uint64_t offset, uint64_t chunks, uint6
 	s->damage.skipped_bytes += bytes;
 }
 
-void source_spoiled(struct source *s)
-{
-	damage_add(s, s->offset, 1, s->stored_bytes);
-}
-
 /* This place is no chunk; go on with the next one that looks like it. */
 static int skip(struct source *s, bool is_tail)
 {

@@ -39,7 +39,5 @@ void source_release(struct source *s);
 int source_next(struct source *s);
 /* The END record was in this chunk: read what follows, which should be nothing. 0 or negative. */
 int source_end(struct source *s);
-/* Something in the current chunk made no sense, and the rest of it is not used. */
-void source_spoiled(struct source *s);
 /* The sentence for capture_damage.text, from what is known so far. */
 void source_describe(const struct source *s, const char *name, struct capture_damage *ret);

@@ -117,15 +117,13 @@ static void take_record(struct reading *g, const struct record *rec)
 	assert_int_equal(vec_push(&g->records, text.data), 0);
 }
 
-/* Read these bytes to the end, through a memfd, and look at all that comes. */
-static void reading_make(struct reading *g, const uint8_t *data, size_t size)
+/* Read what @fd has to its end, and look at all that comes. */
+static void reading_take(struct reading *g, int fd)
 {
 	struct record rec;
-	int rc, fd = memfd_create("damaged", MFD_CLOEXEC);
+	int rc;
 
 	*g = (struct reading){ 0 };
-	assert_int_equal(write(fd, data, size), size);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	rc = capture_reader_open_fd(&g->r, fd, "x.data", &g->err);
 	g->is_opened = rc == 0;
 	if (rc < 0)
@@ -141,6 +139,15 @@ static void reading_make(struct reading *g, const uint8_t *data, size_t size)
 	if (g->is_opened)
 		g->damage = capture_reader_damage(g->r);
 	close(fd);
+}
+
+static void reading_make(struct reading *g, const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, data, size), size);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	reading_take(g, fd);
 }
 
 /* @part's records are among those of @whole and in the same order, apart from "[damaged]". How many
@@ -412,9 +419,56 @@ static void test_foreign_and_newer(void **state)
 	assert_null(r);
 }
 
+/* A file is read ahead, a pipe is not. */
+static void assert_pipe_reads_the_same(const uint8_t *data, size_t size)
+{
+	struct reading ahead, plain;
+	int fds[2];
+
+	reading_make(&ahead, data, size);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], data, size), size);
+	close(fds[1]);
+	reading_take(&plain, fds[0]);
+	assert_string_equal(ahead.damage.text, plain.damage.text);
+	assert_int_equal(ahead.damage.chunks, plain.damage.chunks);
+	assert_int_equal(ahead.damage.skipped_bytes, plain.damage.skipped_bytes);
+	assert_int_equal(ahead.records.len, plain.records.len);
+	for (size_t i = 0; i < plain.records.len; i++)
+		assert_string_equal(ahead.records.data[i], plain.records.data[i]);
+	reading_release(&ahead);
+	reading_release(&plain);
+}
+
+static void test_pipes_and_files_are_the_same(void **state)
+{
+	(void)state;
+	struct file f;
+	file_make(&f);
+
+	for (size_t n = CHUNK_MAGIC_BYTES; n <= f.size; n += 97)
+		assert_pipe_reads_the_same(f.data, n);
+	for (size_t i = CHUNK_MAGIC_BYTES; i < f.size; i += 31) {
+		f.data[i] ^= 4;
+		assert_pipe_reads_the_same(f.data, f.size);
+		f.data[i] ^= 4;
+	}
+	/* Whole chunks behind the END record have been read when it comes; they are none of it. */
+	uint8_t *twice = malloc(f.size * 2);
+	assert_non_null(twice);
+	memcpy(twice, f.data, f.size);
+	memcpy(twice + f.size, f.data, f.size);
+	assert_pipe_reads_the_same(twice, f.size * 2);
+	twice[f.size + 40] ^= 1;
+	assert_pipe_reads_the_same(twice, f.size * 2);
+	free(twice);
+	file_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pipes_and_files_are_the_same),
 		cmocka_unit_test(test_every_prefix),
 		cmocka_unit_test(test_every_byte_flipped),
 		cmocka_unit_test(test_damage_is_told_exactly),
