@@ -154,7 +154,7 @@ static int side_open(struct diff_side *s, struct err *err)
 
 static bool is_of_host(const struct analysis *a)
 {
-	return !strcmp(analysis_default_metric(a), "cpu-samples");
+	return !strncmp(analysis_default_metric(a), "cpu-", 4);
 }
 
 /* What is compared: of the device, or where neither side has one that worked, of the CPUs. */

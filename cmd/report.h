@@ -14,7 +14,7 @@ enum format {
 };
 
 /* Most metrics that a view needs. */
-#define VIEW_METRICS_MAX 3
+#define VIEW_METRICS_MAX 6
 
 struct view_ops {
 	const char *name;

@@ -14,6 +14,8 @@
 #define PAGE_CODE_LINES      7
 #define PAGE_KERNELS_LINES   7
 #define PAGE_FUNCTIONS_LINES 5
+/* Where there is no device, and so no kernels: functions share the page with code. */
+#define PAGE_HOST_LINES 15
 
 static size_t count_lines(const struct strbuf *text)
 {
@@ -162,19 +164,20 @@ static int add_tables(struct strbuf *out, const struct view *v, unsigned width, 
 	bool is_host = v->s->verdict == VERDICT_HOST || v->s->verdict == VERDICT_LAUNCH;
 	/* What the host does is in another table and in the hints then. */
 	has_functions &= !is_host || !after;
-	size_t below = (has_functions ? PAGE_FUNCTIONS_LINES + 1 : 0) + after;
+	size_t functions = has_kernels ? PAGE_FUNCTIONS_LINES : PAGE_HOST_LINES;
+	size_t below = (has_functions ? functions + 1 : 0) + after;
+	size_t kernels = has_kernels ? PAGE_KERNELS_LINES + 1 : 0;
 	struct view page = *v;
 	page.is_page = true;
 
 	int rc = add_where(out, &page, width, err);
 	/* Where the host is what is waited for, its code is what matters; the kernels then stand
 	 * below without those who launched them. */
-	if (!rc && is_host) {
+	if (!rc && (is_host || !has_kernels)) {
 		page.sort = NULL;
 		page.without_callers = true;
 		rc = add_table(out, &page, "code", width,
-			       room_left(out, below + PAGE_KERNELS_LINES + 2, PAGE_CODE_LINES),
-			       err);
+			       room_left(out, below + kernels + 1, PAGE_CODE_LINES), err);
 	}
 	page.sort = v->sort;
 	if (!rc && has_kernels)

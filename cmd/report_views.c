@@ -5,7 +5,10 @@
 
 const struct view_ops report_views[] = {
 	{ "kernels", view_kernels, { "device-time", "launches", "device-samples" }, false },
-	{ "code", view_code, { "wall", "launches", "idle-host" }, false },
+	{ "code",
+	  view_code,
+	  { "wall", "launches", "idle-host", "cpu-time", "cpu-samples", "blocked" },
+	  false },
 	{ "functions", view_functions, { "cpu-samples", "cpu-time" }, false },
 	{ "tree", view_tree, { NULL }, true }, /* the metrics to be shown */
 	{ "lines", view_lines, { "device-samples" }, true },

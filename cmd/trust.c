@@ -79,10 +79,8 @@ static void trust_samples(struct trust *t, const struct analysis_summary *s, str
 	trust_add(t, text);
 
 	strbuf_reset(text);
-	if (s->span_ns && !s->ops) {
-		text_duration(text, s->span_ns);
-		strbuf_puts(text, " of host time traced, no device work");
-	}
+	if (s->span_ns && !s->ops)
+		strbuf_puts(text, "times of a trace, not samples");
 	trust_add(t, text);
 
 	strbuf_reset(text);
@@ -284,6 +282,9 @@ static void trust_tracing(struct trust *t, const struct analysis *a, struct strb
 static void trust_missing(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	for (size_t i = 0; i < s->missing_count; i++) {
+		/* Samples of cpu-clock are as good; the quality view tells. */
+		if (!strcmp(s->missing[i].key, "cycles"))
+			continue;
 		strbuf_reset(text);
 		strbuf_puts(text, "no ");
 		phrase_name(text, s->missing[i].key);

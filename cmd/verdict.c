@@ -171,9 +171,25 @@ static void add_second_line(struct strbuf *out, const struct analysis_summary *s
 	strbuf_release(&line);
 }
 
+/* "HOST ONLY   3.18 s of CPU time in 4.29 s; no accelerator work was seen" */
+static void add_host_only(struct strbuf *out, const struct view *v, uint64_t host_ns)
+{
+	const struct analysis_summary *s = v->s;
+	strbuf_puts(out, "HOST ONLY   ");
+	text_duration(out, host_ns);
+	strbuf_puts(out, s->cpu_samples ? " of CPU time" : " of host time");
+	if (s->end_ns > s->begin_ns) {
+		strbuf_puts(out, " in ");
+		text_duration(out, s->end_ns - s->begin_ns);
+	}
+	strbuf_puts(out, "; no accelerator work was seen\n");
+}
+
 void verdict_lines(struct strbuf *out, const struct view *v, unsigned width)
 {
 	int time = profile_metric_find(v->p, "device-time");
+	int host = profile_metric_find(v->p, "cpu-time");
+	uint64_t host_ns = host < 0 ? 0 : profile_total(v->p, PROFILE_ROOT, host);
 	if (v->s->device_count) {
 		add_first_line(out, v->s);
 		add_second_line(out, v->s, width);
@@ -182,6 +198,13 @@ void verdict_lines(struct strbuf *out, const struct view *v, unsigned width)
 		text_duration(out, profile_total(v->p, PROFILE_ROOT, time));
 		strbuf_puts(out,
 			    " of device time; without a timeline nothing is known of idle time\n");
+	} else if (v->s->launches) {
+		strbuf_printf(out, "%s  ", verdict_title(v->s->verdict));
+		text_count(out, v->s->launches);
+		strbuf_puts(out, v->s->launches == 1 ? " launch" : " launches");
+		strbuf_puts(out, "; how long the work took was not recorded\n");
+	} else if (host_ns) {
+		add_host_only(out, v, host_ns);
 	}
 }
 

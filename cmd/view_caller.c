@@ -32,22 +32,34 @@ static bool is_own_code(const struct frame *f)
 	       !is_startup(f->name);
 }
 
-/* Whether somebody's own code is on the path; if not, any host code has to do. */
-static bool has_own_code(const struct profile *p, uint32_t node)
+/* What code of a path is shown: somebody's own; where there is none, Python's; else any. */
+enum shown {
+	SHOWN_ANY,
+	SHOWN_PYTHON,
+	SHOWN_OWN
+};
+
+static enum shown what_is_shown(const struct profile *p, uint32_t node)
 {
+	enum shown shown = SHOWN_ANY;
 	for (; node != PROFILE_NONE; node = profile_node(p, node).parent) {
 		struct frame f = profile_frame_get(p, profile_node(p, node).frame);
 		if (is_own_code(&f))
-			return true;
+			return SHOWN_OWN;
+		if (f.kind == FRAME_PYTHON)
+			shown = SHOWN_PYTHON;
 	}
-	return false;
+	return shown;
 }
 
-static bool is_shown(const struct frame *f, bool own_only)
+static bool is_shown(const struct frame *f, enum shown shown)
 {
 	if (f->kind == FRAME_MISSING)
 		return strcmp(f->name, "[truncated]") != 0;
-	return is_host_code(f) && (own_only ? is_own_code(f) : !is_startup(f->name));
+	if (shown == SHOWN_OWN)
+		return is_host_code(f) && is_own_code(f);
+	return shown == SHOWN_PYTHON ? f->kind == FRAME_PYTHON
+				     : is_host_code(f) && !is_startup(f->name);
 }
 
 static const char *plain_name(const struct frame *f)
@@ -94,10 +106,22 @@ static size_t add_other_class(const struct profile *p, uint32_t node, struct cal
 	return count;
 }
 
+uint32_t caller_node(const struct profile *p, uint32_t node)
+{
+	enum shown shown = what_is_shown(p, node);
+	for (; node != PROFILE_NONE; node = profile_node(p, node).parent) {
+		struct frame f = profile_frame_get(p, profile_node(p, node).frame);
+		if (is_shown(&f, shown))
+			break;
+	}
+	return node;
+}
+
 /* A method of a module, of which Python knows only "forward", gets the module's name before it. */
 int caller_text(const struct profile *p, uint32_t node, size_t frames, struct strbuf *ret)
 {
-	bool own_only = has_own_code(p, node), is_qualified = true;
+	enum shown shown = what_is_shown(p, node);
+	bool is_qualified = true;
 	struct caller list[CALLER_FRAMES_MAX];
 	size_t count = 0;
 
@@ -108,14 +132,14 @@ int caller_text(const struct profile *p, uint32_t node, size_t frames, struct st
 		if (module.size && !is_qualified) {
 			list[count - 1].module = module;
 			is_qualified = true;
-		} else if (is_shown(&f, own_only) && count < frames) {
+		} else if (is_shown(&f, shown) && count < frames) {
 			list[count++] = (struct caller){ plain_name(&f), span_of("", 0), f.class };
 			is_qualified = f.kind != FRAME_PYTHON;
-		} else if (is_shown(&f, own_only)) {
+		} else if (is_shown(&f, shown)) {
 			break; /* what comes now is of a frame that is not shown */
 		}
 	}
-	if (own_only && count)
+	if (shown == SHOWN_OWN && count)
 		count = add_other_class(p, node, list, count);
 	strbuf_reset(ret);
 	for (size_t i = 0; i < count; i++) {

@@ -34,10 +34,11 @@ static bool is_function(const struct frame *f)
 	       f->kind == FRAME_OS;
 }
 
-/* [lost] and the like have a place in the list, so that the shares add up. */
-static bool is_listed(const struct frame *f, const struct flat_row *row)
+/* [lost] and the like have a place in the list, so that the shares add up. On the page those that
+ * only call others have none: it says where the time is. */
+static bool is_listed(const struct frame *f, const struct flat_row *row, bool is_page)
 {
-	return is_function(f) || (row->self && f->kind != FRAME_PROCESS);
+	return (is_function(f) && !is_page) || (row->self && f->kind != FRAME_PROCESS);
 }
 
 static int compare_total(const void *a, const void *b)
@@ -98,7 +99,7 @@ int view_functions(struct sheet *t, const struct view *v, struct err *err)
 		return err_set(err, -ENOMEM, "cannot list functions");
 	for (size_t i = 0; i < count; i++) {
 		struct frame f = profile_frame_get(v->p, rows[i].frame);
-		if (is_listed(&f, &rows[i]))
+		if (is_listed(&f, &rows[i], v->is_page))
 			rows[kept++] = rows[i];
 	}
 	if (v->sort && !strcmp(v->sort, "total"))

@@ -180,5 +180,8 @@ const char *analysis_default_metric(const struct analysis *a)
 		return "device-samples";
 	if (a->launches.len)
 		return "launches";
-	return "cpu-samples";
+	/* A trace may tell how long host code took, without samples of it. */
+	return !analysis_has_metric(a, "cpu-samples") && analysis_has_metric(a, "cpu-time")
+		       ? "cpu-time"
+		       : "cpu-samples";
 }

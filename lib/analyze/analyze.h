@@ -160,7 +160,7 @@ bool analysis_has_metric(const struct analysis *a, const char *name);
 
 /*
  * What to show when no metric is asked for: wall where there is device time, else the first with
- * data of device-samples, launches, cpu-samples. Never NULL.
+ * data of device-samples, launches, cpu-samples, cpu-time. Never NULL.
  */
 const char *analysis_default_metric(const struct analysis *a);
 

@@ -37,6 +37,49 @@ TINY = [
 ]
 
 
+# work is 200 of main's 300 us, and 160 of these are in an operator.
+HOST = [
+    event('main.py(1): main', 'python_function', 100, 50, 300),
+    event('work.py(5): work', 'python_function', 100, 100, 200),
+    event('aten::mm', 'cpu_op', 100, 120, 160),
+]
+
+
+class HostOnly(unittest.TestCase):
+    """Without an accelerator the page is about the code that takes the time."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, 'host.json')
+        with open(self.path, 'w', encoding='utf-8') as file:
+            json.dump({'traceEvents': HOST}, file)
+
+    def ok(self, command, *args):
+        done = run(command, self.path, *args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_page(self):
+        lines = self.ok('report').splitlines()
+        self.assertEqual(lines[0],
+                         'HOST ONLY   300 us of host time in 300 us; no accelerator work was seen')
+        self.assertIn('work (work.py:5)    200.0  66.7  aten::mm', lines[4])
+        self.assertIn('main (main.py:1)    100.0  33.3  -', lines[5])
+        self.assertIn('py::work (work.py:5)     40.0    13.3     66.7', lines[-1])
+
+    def test_code(self):
+        rows = list(csv.DictReader(io.StringIO(self.ok('report', '--view', 'code', '--csv'))))
+        self.assertEqual([(r['code'], r['host_ns'], r['cpu_ns'], r['inside']) for r in rows],
+                         [('work (work.py:5)', '200000', '', 'aten::mm'),
+                          ('main (main.py:1)', '100000', '', '')])
+
+    def test_picture_and_tree_without_metric(self):
+        self.assertIn('aten::mm', self.ok('flamegraph'))
+        self.assertIn('aten::mm', self.ok('report', '--view', 'tree'))
+        self.assertIn('aten::mm', self.ok('export', '--format', 'folded', '-o', '-'))
+
+
 class Tiny(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
