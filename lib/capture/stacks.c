@@ -45,13 +45,6 @@ static uint32_t caller_of(const struct stacks *t, uint32_t node)
 	return node == run->first ? run->parent : node - 1;
 }
 
-static uint32_t depth_of(const struct stacks *t, uint32_t node)
-{
-	const struct stack_run *run = run_of(t, node);
-
-	return run->depth + (node - run->first);
-}
-
 void stacks_expand(const struct stacks *t, const struct stack_entry *entry, uint32_t count,
 		   struct record_frame *ret)
 {
@@ -65,7 +58,9 @@ static uint32_t node_above(const struct stacks *t, const struct stack_entry *ent
 {
 	if (!kept)
 		return 0;
-	const struct stack_run *run = &t->runs.data[entry->run];
+	if (entry->depth - kept < entry->own)
+		return entry->leaf - (entry->depth - kept);
+	const struct stack_run *run = run_of(t, entry->leaf);
 	while (run->depth > kept)
 		run = run_of(t, run->parent);
 	return run->first + (kept - run->depth);
@@ -76,15 +71,16 @@ static struct stack_entry entry_at(const struct stacks *t, uint32_t leaf, uint32
 {
 	return (struct stack_entry){
 		.leaf = leaf,
-		.run = leaf ? t->nodes.data[leaf].run : 0,
 		.flags = flags,
 		.depth = (uint16_t)depth,
+		.own = leaf ? (uint16_t)(leaf - run_of(t, leaf)->first + 1) : 0,
 		.is_known = true,
 	};
 }
 
-/* A run of @count nodes below @parent, for node_push(). */
-static int run_begin(struct stacks *t, uint32_t parent, uint32_t stack, uint32_t count)
+/* A run of @count nodes below @parent, which is @depth frames from the root, for node_push(). */
+static int run_begin(struct stacks *t, uint32_t parent, uint32_t depth, uint32_t stack,
+		     uint32_t count)
 {
 	if ((!t->nodes.len && vec_push(&t->nodes, (struct stack_node){ 0 }) < 0) ||
 	    vec_reserve(&t->nodes, t->nodes.len + count) < 0)
@@ -92,7 +88,7 @@ static int run_begin(struct stacks *t, uint32_t parent, uint32_t stack, uint32_t
 	return vec_push(&t->runs, (struct stack_run){
 					  .first = (uint32_t)t->nodes.len,
 					  .parent = parent,
-					  .depth = parent ? depth_of(t, parent) + 1 : 1,
+					  .depth = depth + 1,
 					  .stack = stack,
 				  });
 }
@@ -182,8 +178,8 @@ static int stacks_add(struct stacks *t, const struct record_stack *stack, uint32
 		delta.parent = run_of(t, node)->stack;
 		base = t->nodes.data[node].offset;
 	}
-	if (left &&
-	    (run_begin(t, node, id, left) < 0 || hash_set(&t->by_branch, key, t->runs.len - 1) < 0))
+	if (left && (run_begin(t, node, delta.kept, id, left) < 0 ||
+		     hash_set(&t->by_branch, key, t->runs.len - 1) < 0))
 		return -ENOMEM;
 	for (; left; left--) {
 		const struct record_frame *frame = &stack->frames[left - 1];
@@ -275,11 +271,11 @@ int stacks_define(struct stacks *t, uint32_t id, uint32_t flags, const struct st
 
 	uint32_t above = node;
 	uint64_t base = node ? t->nodes.data[node].offset : 0;
-	if (delta->count && run_begin(t, node, id, delta->count) < 0)
+	uint32_t kept = delta->parent ? delta->kept : 0;
+	if (delta->count && run_begin(t, node, kept, id, delta->count) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < delta->count; i++)
 		node = node_push(t, delta->frames[i].object, delta->frames[i].offset + base);
-	uint32_t kept = delta->parent ? delta->kept : 0;
 	t->entries.data[id - t->first] = entry_at(t, node, kept + delta->count, flags);
 	*ret_above = above;
 	return 1;

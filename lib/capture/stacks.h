@@ -43,9 +43,9 @@ struct stack_run {
 
 struct stack_entry {
 	uint32_t leaf;  /* node; 0: a stack without frames */
-	uint32_t run;   /* that of @leaf, which spares looking at the node */
 	uint32_t flags; /* enum stack_flag */
 	uint16_t depth; /* how many frames */
+	uint16_t own;   /* of these, at the leaf: in its run; found without a look at node or run */
 	bool is_known;
 };
 static_assert(STACK_FRAMES_MAX <= UINT16_MAX, "stack_entry has too little room for a depth");
