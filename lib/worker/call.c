@@ -54,9 +54,9 @@ static int answer_want(struct worker *w, const struct worker_call *call,
 	return worker_send(w->socket, &answer, sizeof(answer), &fd, fd >= 0 ? 1 : 0);
 }
 
-/* The reply, after files that the worker wants were handed over. */
+/* The reply, after files that the worker wants were handed over; and how long it took without those. */
 static int converse(struct worker *w, const struct worker_call *call, const int *fds,
-		    struct worker_message *m)
+		    struct worker_message *m, uint64_t *ret_taken_ns)
 {
 	uint64_t deadline = now_ns() + call->timeout_ns;
 	size_t no_fds = 0;
@@ -71,8 +71,10 @@ static int converse(struct worker *w, const struct worker_call *call, const int 
 	while (rc == 0) {
 		uint64_t now = now_ns();
 		if (now >= deadline)
-			return -ETIMEDOUT;
-		rc = worker_recv(w->socket, m, sizeof(*m), NULL, &no_fds, deadline - now);
+			rc = -ETIMEDOUT;
+		else
+			rc = worker_recv(w->socket, m, sizeof(*m), NULL, &no_fds, deadline - now);
+		*ret_taken_ns = now_ns() + call->timeout_ns - deadline;
 		if (rc < 0)
 			break;
 		if (m->type == WORKER_REPLY)
@@ -106,11 +108,29 @@ static int map_output(int fd, uint64_t size, struct span *ret)
 	return 0;
 }
 
+static struct worker_owner *owner_of(struct worker *w, int fd)
+{
+	struct stat st = { 0 };
+
+	(void)fstat(fd, &st);
+	for (size_t i = 0; i < w->owner_count; i++) {
+		struct worker_owner *owner = &w->owners[i];
+		if (owner->device == st.st_dev && owner->uid == st.st_uid)
+			return owner;
+	}
+	if (w->owner_count == WORKER_OWNERS_MAX)
+		return &w->owners[WORKER_OWNERS_MAX - 1];
+	struct worker_owner *owner = &w->owners[w->owner_count++];
+	*owner = (struct worker_owner){ .device = st.st_dev, .uid = st.st_uid };
+	return owner;
+}
+
 /* The worker is not to be used any more: say why, once, with the object's name. */
 static int give_up(struct worker *w, const struct worker_call *call, int rc, struct err *err)
 {
 	char fate[64];
 
+	w->owner->deaths++;
 	worker_stop(w, fate, sizeof(fate));
 	if (rc == -ETIMEDOUT)
 		snprintf(fate, sizeof(fate), "did not finish in %llu ms",
@@ -125,6 +145,13 @@ int worker_call(struct worker *w, const struct worker_call *call, struct worker_
 		struct err *err)
 {
 	assert(call->args_size <= WORKER_ARGS_BYTES);
+	w->owner = owner_of(w, call->fd);
+	if (w->owner->deaths >= WORKER_DEATHS_MAX || w->owner->slow_ns >= WORKER_SLOW_MAX_NS) {
+		err_set(err, -EINVAL, "'%s' is left: its owner's files have %s", call->name,
+			w->owner->deaths >= WORKER_DEATHS_MAX ? "broken the worker too often"
+							      : "held up the worker for too long");
+		return -EPROTO;
+	}
 	CLEANUP_CLOSE int input = memfd_create("accel-prof-input", MFD_CLOEXEC);
 	CLEANUP_CLOSE int output =
 		memfd_create("accel-prof-output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -139,7 +166,10 @@ int worker_call(struct worker *w, const struct worker_call *call, struct worker_
 
 	struct worker_message m;
 	const int fds[WORKER_FD_COUNT] = { call->fd, input, output };
-	rc = converse(w, call, fds, &m);
+	uint64_t taken_ns = 0;
+	rc = converse(w, call, fds, &m, &taken_ns);
+	if (taken_ns >= WORKER_SLOW_CALL_NS)
+		w->owner->slow_ns += taken_ns;
 	if (rc < 0)
 		return give_up(w, call, rc, err);
 	if (m.status < 0) {
@@ -160,6 +190,7 @@ int worker_call(struct worker *w, const struct worker_call *call, struct worker_
 int worker_distrust(struct worker *w, const char *name, struct err *err)
 {
 	char fate[64];
+	w->owner->deaths++;
 	worker_stop(w, fate, sizeof(fate));
 	err_set(err, -EINVAL, "reading '%s', the worker answered nonsense", name);
 	return -EPROTO;

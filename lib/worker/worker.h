@@ -84,13 +84,19 @@ typedef int (*worker_symbol_fn)(void *data, uint64_t offset, const struct symbol
 
 /*
  * Call @fn for each offset that has a name, in the order asked. @ret may be NULL. -EBADMSG: the file
- * is damaged; -EPROTO: the worker died over it, hung, or answered nonsense, and was restarted;
- * -EPIPE: it has died too often and will not be started again (WORKER_RESTARTS_MAX). The text
+ * is damaged; -EPROTO: the worker died over it, hung, or answered nonsense, and was restarted, or did
+ * so too often over files of the same owner (WORKER_DEATHS_MAX), which are not read any more; -EPIPE:
+ * it has died too often at all and will not be started again (WORKER_RESTARTS_MAX). The text
  * names the object. Everything but -EPIPE and what @fn returns concerns this object only.
  */
 int worker_symbolize(struct worker *w, const struct worker_object *object,
 		     const struct worker_ask *ask, worker_symbol_fn fn, void *data,
 		     struct worker_counts *ret, struct err *err);
 
-/* A target that breaks the worker this often does so on purpose. */
-#define WORKER_RESTARTS_MAX 8u
+/* Whoever breaks the worker this often, or holds it up as long by calls that take more than a second, does
+ * so on purpose: the files of that user on that device are left. Nobody else can have made them so. */
+#define WORKER_DEATHS_MAX   8u
+#define WORKER_SLOW_CALL_NS 1000000000ull
+#define WORKER_SLOW_MAX_NS  (300 * 1000000000ull)
+/* The whole machine's. */
+#define WORKER_RESTARTS_MAX 64u
