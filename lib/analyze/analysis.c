@@ -36,9 +36,9 @@ static int analysis_start(struct analysis *a)
 		if (strtab_add(blobs[i], "", &zero) < 0)
 			return -ENOMEM;
 	}
-	if (captured_symbols_new(&a->captured) < 0 || symbolizer_new(&a->symbolizer) < 0)
+	if (captured_symbols_new(&a->captured) < 0)
 		return -ENOMEM;
-	return symbolizer_add(a->symbolizer, &captured_symbols_ops, a->captured);
+	return symbolizer_new(&a->symbolizer, a->captured);
 }
 
 static int analysis_read(struct analysis *a, const struct analysis_options *opt, struct err *err)
@@ -115,10 +115,8 @@ void analysis_free(struct analysis *a)
 	hash_release(&a->capture_of);
 	hash_release(&a->graph_of);
 	hash_release(&a->replays);
-	if (a->symbolizer)
-		symbolizer_free(a->symbolizer); /* and what it was given */
-	else
-		captured_symbols_free(a->captured);
+	symbolizer_free(a->symbolizer);
+	captured_symbols_free(a->captured);
 	vec_release(&a->info);
 	vec_release(&a->sample_groups);
 	hash_release(&a->sample_group_of);

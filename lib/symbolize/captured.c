@@ -189,31 +189,20 @@ static const struct range *find_range(struct captured_symbols *c, uint32_t objec
 	return r && r->object == object && r->start <= offset && offset < r->end ? r : NULL;
 }
 
-static int captured_symbols_resolve(void *self, const struct symbolize_query *q, struct symbol *ret)
+int captured_symbols_at(struct captured_symbols *c, uint32_t object, uint64_t offset,
+			struct symbol *ret)
 {
-	struct captured_symbols *c = self;
-	const struct place *known = find_place(c, q->object, q->offset);
+	const struct place *known = find_place(c, object, offset);
 	if (known) {
 		*ret = known->symbol;
-		return 1;
-	}
-	const struct range *r = find_range(c, q->object, q->offset);
-	if (!r)
 		return 0;
+	}
+	const struct range *r = find_range(c, object, offset);
+	if (!r)
+		return -ENOENT;
 	c->nearby = (struct symbol_line){ .name = r->name };
 	*ret = (struct symbol){
 		.start = r->start, .size = r->end - r->start, .lines = &c->nearby, .count = 1
 	};
-	return 1;
+	return 0;
 }
-
-static void captured_symbols_drop(void *self)
-{
-	captured_symbols_free(self);
-}
-
-const struct resolver_ops captured_symbols_ops = {
-	.name = "captured",
-	.resolve = captured_symbols_resolve,
-	.free = captured_symbols_drop,
-};

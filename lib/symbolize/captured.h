@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The resolver for what the recorder has already found out: symbols by (object, offset), as SYMBOL
- * records hold them.
- */
+/* What the recorder has found out: symbols by (object, offset), as SYMBOL records hold them. */
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/symbol.h"
 
 struct captured_symbols;
 
@@ -19,6 +16,7 @@ __attribute__((warn_unused_result)) int captured_symbols_add(struct captured_sym
 							     uint32_t object, uint64_t offset,
 							     const struct symbol *symbol);
 
-/* An offset that was not added, but lies in the range of a function that was, gets that function's
- * name without lines. */
-extern const struct resolver_ops captured_symbols_ops;
+/* 0 and @ret, which lives until the next call; -ENOENT. An offset that was not added, but lies in the
+ * range of a function that was, gets that function's name without lines. */
+int captured_symbols_at(struct captured_symbols *c, uint32_t object, uint64_t offset,
+			struct symbol *ret);

@@ -179,19 +179,3 @@ int jit_symbols_at(struct jit_symbols *j, uint64_t address, struct symbol *ret)
 	};
 	return 0;
 }
-
-static int jit_symbols_resolve(void *self, const struct symbolize_query *q, struct symbol *ret)
-{
-	return q->kind == SYMBOLIZE_ANON && jit_symbols_at(self, q->offset, ret) == 0;
-}
-
-static void jit_symbols_drop(void *self)
-{
-	jit_symbols_free(self);
-}
-
-const struct resolver_ops jit_symbols_ops = {
-	.name = "jit",
-	.resolve = jit_symbols_resolve,
-	.free = jit_symbols_drop,
-};

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/symbol.h"
 
 struct jit_symbols;
 
@@ -30,6 +30,3 @@ size_t jit_symbols_skipped(const struct jit_symbols *j);
 
 /* 0 and @ret, which lives until the next call; -ENOENT. */
 int jit_symbols_at(struct jit_symbols *j, uint64_t address, struct symbol *ret);
-
-/* Answers SYMBOLIZE_ANON. For one process: give each its own. */
-extern const struct resolver_ops jit_symbols_ops;

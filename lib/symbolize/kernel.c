@@ -18,7 +18,6 @@ struct entry {
 struct kernel_symbols {
 	struct strtab strings;
 	VEC(struct entry) entries; /* by address, one for each */
-	struct symbol_line line;   /* given out last */
 };
 
 void kernel_symbols_free(struct kernel_symbols *k)
@@ -138,26 +137,3 @@ int kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct k
 	};
 	return 0;
 }
-
-static int kernel_symbols_resolve(void *self, const struct symbolize_query *q, struct symbol *ret)
-{
-	struct kernel_symbols *k = self;
-	struct kernel_symbol s;
-
-	if (q->kind != SYMBOLIZE_KERNEL || kernel_symbols_at(k, q->offset, &s) < 0)
-		return 0;
-	k->line = (struct symbol_line){ .name = s.name };
-	*ret = (struct symbol){ .start = s.start, .size = s.size, .lines = &k->line, .count = 1 };
-	return 1;
-}
-
-static void kernel_symbols_drop(void *self)
-{
-	kernel_symbols_free(self);
-}
-
-const struct resolver_ops kernel_symbols_ops = {
-	.name = "kernel",
-	.resolve = kernel_symbols_resolve,
-	.free = kernel_symbols_drop,
-};

@@ -8,7 +8,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "symbolize/symbolize.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct kernel_symbols;
 
@@ -35,6 +37,3 @@ struct kernel_symbol {
 
 /* The function at @address; -ENOENT. */
 int kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct kernel_symbol *ret);
-
-/* Answers SYMBOLIZE_KERNEL. */
-extern const struct resolver_ops kernel_symbols_ops;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * (object, offset) → frames to show, by a chain of resolvers: each says "not mine" or gives names,
- * the first that does wins, and where none does the frame still says in what it lies
- * ("libfoo.so+0x1234"). Knows nothing of captures, processes that run, or trees.
+ * (object, offset) → frames to show: by the symbols that were found out when recording, and where there
+ * is none the frame still says in what it lies ("libfoo.so+0x1234"). Knows nothing of captures, processes
+ * that run, or trees.
  *
  * A frame's kind is decided here: FRAME_OS for the kernel's code, FRAME_CXX where the symbol is
  * mangled (C++, Rust), else FRAME_NATIVE.
  *
  *	CLEANUP(symbolizer_free) struct symbolizer *s = NULL;
- *	rc = symbolizer_new(&s);
- *	rc = symbolizer_add(s, &captured_symbols_ops, set);
+ *	rc = symbolizer_new(&s, symbols);
  *	rc = symbolize_frame(s, &(struct symbolize_query){ .object = 7, .kind = SYMBOLIZE_ELF,
  *							   .offset = 0x1234, .module = "libfoo.so" },
  *			     &frames);
@@ -18,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/frame.h"
-#include "symbolize/symbol.h"
+#include "symbolize/captured.h"
 
 #include <stdbool.h>
 
@@ -30,31 +29,18 @@ enum symbolize_kind {
 };
 
 struct symbolize_query {
-	uint32_t object; /* the caller's number; what resolvers may key on */
+	uint32_t object; /* as in captured_symbols_add() */
 	enum symbolize_kind kind;
 	uint64_t offset;
 	const char *module; /* path or name of the object; NULL: none */
 };
 
-/* One way to name things. */
-struct resolver_ops {
-	const char *name;
-	/*
-	 * 1: found, @ret filled, its strings live until the next call; 0: not mine; -ENOMEM.
-	 */
-	int (*resolve)(void *self, const struct symbolize_query *q, struct symbol *ret);
-	/* What symbolizer_free() calls; NULL: the caller keeps @self. */
-	void (*free)(void *self);
-};
-
 struct symbolizer;
 
-int symbolizer_new(struct symbolizer **ret);
+/* @captured is borrowed, and may still be added to. */
+int symbolizer_new(struct symbolizer **ret, struct captured_symbols *captured);
 void symbolizer_free(struct symbolizer *s);
 DEFINE_CLEANUP(symbolizer_free, struct symbolizer *)
-/* Ask this one after those already there. @self is the symbolizer's from now on, on failure too. */
-__attribute__((warn_unused_result)) int symbolizer_add(struct symbolizer *s,
-						       const struct resolver_ops *ops, void *self);
 
 struct symbol_frames {
 	const struct frame *frames; /* outermost first */
@@ -62,7 +48,7 @@ struct symbol_frames {
 };
 
 /*
- * 1: a resolver knew it; 0: none did, and the one frame says the module and the offset; -ENOMEM.
+ * 1: it is known; 0: it is not, and the one frame says the module and the offset; -ENOMEM.
  * The array lives until the next call, its strings as long as the symbolizer.
  *
  * `name` is demangled, without parameters and without what compilers append to the names of partial

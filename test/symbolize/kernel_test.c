@@ -76,21 +76,6 @@ static void test_hidden(void **state)
 	assert_int_equal(kernel_symbols_at(k, 0xffffffff81000000, &s), -ENOENT);
 }
 
-static void test_frame(void **state)
-{
-	(void)state;
-	CLEANUP(symbolizer_free) struct symbolizer *s = NULL;
-	struct symbol_frames f;
-	assert_int_equal(symbolizer_new(&s), 0);
-	assert_int_equal(symbolizer_add(s, &kernel_symbols_ops, load(text, 0)), 0);
-	struct symbolize_query q = { .kind = SYMBOLIZE_KERNEL, .offset = 0xffffffff81000100 };
-	assert_int_equal(symbolize_frame(s, &q, &f), 1);
-	assert_string_equal(f.frames[0].name, "next");
-	assert_int_equal(f.frames[0].kind, FRAME_OS);
-	q.kind = SYMBOLIZE_ANON;
-	assert_int_equal(symbolize_frame(s, &q, &f), 0);
-}
-
 /* This machine's own, where it may be read: every text symbol's address finds a symbol that starts there. */
 static void test_this_kernel(void **state)
 {
@@ -127,7 +112,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup),
 		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_frame),
 		cmocka_unit_test(test_this_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/symbolize.h"
+
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "symbolize/demangle.h"
-#include "symbolize/symbolize.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct resolver {
-	const struct resolver_ops *ops;
-	void *self;
-};
 
 /* What a raw name is shown as. */
 struct shown {
@@ -22,7 +18,7 @@ struct shown {
 };
 
 struct symbolizer {
-	VEC(struct resolver) resolvers;
+	struct captured_symbols *captured;
 	VEC(struct frame) frames; /* given out last */
 	struct strtab strings;    /* every text given out */
 	struct hash shown;        /* raw name's number -> index of names */
@@ -30,11 +26,12 @@ struct symbolizer {
 	struct strbuf scratch;
 };
 
-int symbolizer_new(struct symbolizer **ret)
+int symbolizer_new(struct symbolizer **ret, struct captured_symbols *captured)
 {
 	struct symbolizer *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->captured = captured;
 	*ret = s;
 	return 0;
 }
@@ -43,26 +40,12 @@ void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	vec_for_each(&s->resolvers, r) {
-		if (r->ops->free)
-			r->ops->free(r->self);
-	}
-	vec_release(&s->resolvers);
 	vec_release(&s->frames);
 	vec_release(&s->names);
 	hash_release(&s->shown);
 	strtab_release(&s->strings);
 	strbuf_release(&s->scratch);
 	free(s);
-}
-
-int symbolizer_add(struct symbolizer *s, const struct resolver_ops *ops, void *self)
-{
-	struct resolver r = { .ops = ops, .self = self };
-	int rc = vec_push(&s->resolvers, r);
-	if (rc < 0 && ops->free)
-		ops->free(self);
-	return rc;
 }
 
 static int show_name(struct symbolizer *s, const char *raw, struct shown *ret)
@@ -165,16 +148,6 @@ static int add_unnamed(struct symbolizer *s, const struct symbolize_query *q, co
 	return rc < 0 ? rc : vec_push(&s->frames, f);
 }
 
-static int resolve(struct symbolizer *s, const struct symbolize_query *q, struct symbol *ret)
-{
-	vec_for_each(&s->resolvers, r) {
-		int rc = r->ops->resolve(r->self, q, ret);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 int symbolize_frame(struct symbolizer *s, const struct symbolize_query *q,
 		    struct symbol_frames *ret)
 {
@@ -184,19 +157,13 @@ int symbolize_frame(struct symbolizer *s, const struct symbolize_query *q,
 	s->frames.len = 0;
 	if (keep(s, q->module, &module) < 0)
 		return -ENOMEM;
-	int rc = resolve(s, q, &symbol);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc && i < symbol.count; i++) {
+	bool is_known = captured_symbols_at(s->captured, q->object, q->offset, &symbol) == 0;
+	for (size_t i = 0; i < symbol.count; i++) {
 		if (add_line(s, q, &symbol.lines[i], module) < 0)
 			return -ENOMEM;
 	}
-	/* A resolver that knows a place but no name for it knows nothing worth showing. */
-	if (!s->frames.len) {
-		rc = 0;
-		if (add_unnamed(s, q, module) < 0)
-			return -ENOMEM;
-	}
+	if (!is_known && add_unnamed(s, q, module) < 0)
+		return -ENOMEM;
 	*ret = (struct symbol_frames){ .frames = s->frames.data, .count = s->frames.len };
-	return rc;
+	return is_known;
 }

@@ -4,34 +4,7 @@
 #include "symbolize/captured.h"
 #include "symbolize/symbolize.h"
 
-#include <errno.h>
 #include <string.h>
-
-static int answers;
-
-static int resolve_7(void *self, const struct symbolize_query *q, struct symbol *ret)
-{
-	static const struct symbol_line lines[] = {
-		{ .name = "_ZN1a1bEv", .file = "/src/a.cc", .line = 10 },
-		{ .name = "inner.isra.0", .file = "/src/a.h", .line = 3, .column = 9 },
-	};
-	answers++;
-	if (q->object != 7)
-		return 0;
-	*ret = (struct symbol){ .start = 0x100, .size = 0x50, .lines = lines, .count = 2 };
-	if (self)
-		*ret = (struct symbol){ .lines = self, .count = 1 };
-	return 1;
-}
-
-static int resolve_no_memory(void *self, const struct symbolize_query *q, struct symbol *ret)
-{
-	(void)self, (void)ret;
-	return q->object == 9 ? -ENOMEM : 0;
-}
-
-static const struct resolver_ops ops_7 = { .name = "7", .resolve = resolve_7 };
-static const struct resolver_ops ops_oom = { .name = "oom", .resolve = resolve_no_memory };
 
 static struct symbol_frames ask(struct symbolizer *s, uint32_t object, enum symbolize_kind kind,
 				uint64_t offset, const char *module, int rc)
@@ -47,18 +20,22 @@ static struct symbol_frames ask(struct symbolizer *s, uint32_t object, enum symb
 	return frames;
 }
 
-static void test_first_answer_wins(void **state)
+static void test_frames(void **state)
 {
 	(void)state;
+	static const struct symbol_line lines[] = {
+		{ .name = "_ZN1a1bEv", .file = "/src/a.cc", .line = 10 },
+		{ .name = "inner.isra.0", .file = "/src/a.h", .line = 3, .column = 9 },
+	};
+	const struct symbol symbol = { .start = 0x100, .size = 0x50, .lines = lines, .count = 2 };
+	CLEANUP(captured_symbols_free) struct captured_symbols *c = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *s = NULL;
-	struct symbol_line other = { .name = "other" };
-	assert_int_equal(symbolizer_new(&s), 0);
-	assert_int_equal(symbolizer_add(s, &ops_oom, NULL), 0);
-	assert_int_equal(symbolizer_add(s, &ops_7, NULL), 0);
-	assert_int_equal(symbolizer_add(s, &ops_7, &other), 0);
+	assert_int_equal(captured_symbols_new(&c), 0);
+	assert_int_equal(symbolizer_new(&s, c), 0);
+	assert_int_equal(captured_symbols_add(c, 7, 0x120, &symbol), 0);
+	assert_int_equal(captured_symbols_add(c, 7, 0x121, &symbol), 0);
 
 	struct symbol_frames f = ask(s, 7, SYMBOLIZE_ELF, 0x120, "/lib/x.so", 1);
-	assert_int_equal(answers, 1);
 	assert_int_equal(f.count, 2);
 	assert_int_equal(f.frames[0].kind, FRAME_CXX);
 	assert_string_equal(f.frames[0].name, "a::b");
@@ -81,9 +58,6 @@ static void test_first_answer_wins(void **state)
 	assert_int_equal(f.frames[0].kind, FRAME_OS);
 	assert_int_equal(f.frames[1].kind, FRAME_OS);
 	assert_null(f.frames[0].module);
-
-	struct symbolize_query q = { .object = 9, .kind = SYMBOLIZE_ELF };
-	assert_int_equal(symbolize_frame(s, &q, &f), -ENOMEM);
 }
 
 static void test_unnamed(void **state)
@@ -105,8 +79,10 @@ static void test_unnamed(void **state)
 		{ SYMBOLIZE_VDSO, NULL, "[vdso]+0x1234", FRAME_NATIVE },
 		{ SYMBOLIZE_KERNEL, NULL, "[kernel]+0x1234", FRAME_OS },
 	};
+	CLEANUP(captured_symbols_free) struct captured_symbols *c = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *s = NULL;
-	assert_int_equal(symbolizer_new(&s), 0);
+	assert_int_equal(captured_symbols_new(&c), 0);
+	assert_int_equal(symbolizer_new(&s, c), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct symbol_frames f = ask(s, 1, cases[i].kind, 0x1234, cases[i].module, 0);
 		assert_int_equal(f.count, 1);
@@ -119,10 +95,10 @@ static void test_unnamed(void **state)
 static void test_captured(void **state)
 {
 	(void)state;
+	CLEANUP(captured_symbols_free) struct captured_symbols *c = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *s = NULL;
-	struct captured_symbols *c = NULL;
-	assert_int_equal(symbolizer_new(&s), 0);
 	assert_int_equal(captured_symbols_new(&c), 0);
+	assert_int_equal(symbolizer_new(&s, c), 0);
 	struct symbol_line lines[] = {
 		{ .name = "outer", .file = "a.c", .line = 5 },
 		{ .name = "inner", .file = "a.h", .line = 6 },
@@ -137,7 +113,6 @@ static void test_captured(void **state)
 	lines[0].line = 7;
 	assert_int_equal(captured_symbols_add(c, 3, 0x118, &with_lines), 0);
 	scratch[0] = 'X'; /* was copied */
-	assert_int_equal(symbolizer_add(s, &captured_symbols_ops, c), 0);
 
 	struct symbol_frames f = ask(s, 3, SYMBOLIZE_ELF, 0x110, "x", 1);
 	assert_int_equal(f.count, 2);
@@ -187,12 +162,10 @@ static void test_captured_many(void **state)
 	}
 	for (uint32_t i = 0; i < 100000; i += 7) {
 		struct symbol symbol;
-		struct symbolize_query q = { .object = i % 3, .offset = i * 16 };
 		snprintf(name, sizeof(name), "f%u", i / 10);
-		assert_int_equal(captured_symbols_ops.resolve(c, &q, &symbol), 1);
+		assert_int_equal(captured_symbols_at(c, i % 3, i * 16, &symbol), 0);
 		assert_string_equal(symbol.lines[0].name, name);
-		q.offset++;
-		assert_int_equal(captured_symbols_ops.resolve(c, &q, &symbol), 1);
+		assert_int_equal(captured_symbols_at(c, i % 3, i * 16 + 1, &symbol), 0);
 		assert_string_equal(symbol.lines[0].name, name);
 	}
 }
@@ -200,7 +173,7 @@ static void test_captured_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_answer_wins),
+		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_unnamed),
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_captured_many),
