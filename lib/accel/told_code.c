@@ -23,6 +23,7 @@ static void forget_modules(struct told_code *c)
 		vec_release(&it->parts);
 	vec_release(&c->modules);
 	hash_release(&c->index);
+	c->parts = 0;
 }
 
 void told_code_release(struct told_code *c)
@@ -41,13 +42,13 @@ static struct told_module *find_module(const struct told_code *c, uint64_t modul
 
 static int add_module(struct told_code *c, uint64_t module, struct told_module **ret)
 {
+	if (c->modules.len >= TOLD_MODULES_MAX || c->parts >= TOLD_PARTS_MAX)
+		forget_modules(c);
 	*ret = find_module(c, module);
 	if (*ret) {
 		vec_release(&(*ret)->parts);
 		return 0;
 	}
-	if (c->modules.len >= TOLD_MODULES_MAX)
-		forget_modules(c);
 	if (vec_push(&c->modules, (struct told_module){ .module = module }) < 0)
 		return -ENOMEM;
 	*ret = vec_last(&c->modules);
@@ -83,6 +84,8 @@ static int take_code(struct told_code *c, const struct told_taker *taker, struct
 	rc = add_module(c, image->module, &module);
 	if (rc == 0)
 		rc = read_parts(module, image);
+	if (rc == 0)
+		c->parts += module->parts.len;
 	if (rc == 0)
 		rc = kernel_table_module(taker->kernels, image->module, CODE_OBJECT_ZEBIN,
 					 span_of(image->bytes, image->total));

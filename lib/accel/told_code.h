@@ -12,6 +12,8 @@
 /* For each process; large programs have some thousand. Beyond, the first are forgotten: their kernels keep their
  * records. */
 #define TOLD_MODULES_MAX 65536
+/* Kernels of all of them: the same. */
+#define TOLD_PARTS_MAX (1u << 20)
 
 struct told_part {
 	uint64_t address, size;
@@ -26,6 +28,7 @@ struct told_module {
 struct told_code {
 	struct hash index; /* module -> modules */
 	VEC(struct told_module) modules;
+	size_t parts;      /* of all modules, also of those in whose place others are */
 	struct hash names; /* the target's number of a name -> string */
 	struct told_image image;
 };

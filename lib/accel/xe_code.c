@@ -19,6 +19,9 @@ struct xe_code {
 };
 
 #define HEAP_BYTES (1ull << 32)
+/* Whoever tells of kernels without end, at places where nothing is yet, costs so much: adding looks at all of them.
+ * Large programs have some ten thousand. */
+#define ENTRIES_MAX (1u << 17)
 
 int xe_code_new(struct xe_code **ret, bool is_whole)
 {
@@ -73,7 +76,7 @@ int xe_code_add(struct xe_code *c, const struct accel_code *code)
 			   .begin = as_recorded(c, code->address) };
 	uint64_t limit = c->is_whole ? UINT64_MAX : HEAP_BYTES;
 
-	if (!code->size || code->size > limit - e.begin)
+	if (!code->size || code->size > limit - e.begin || c->entries.len >= ENTRIES_MAX)
 		return -EINVAL;
 	e.end = e.begin + code->size;
 	end_between(c, code, e.begin, e.end);

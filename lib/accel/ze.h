@@ -30,6 +30,11 @@
  * one more is compared with. */
 #define ZE_WORK_MAX  65536
 #define ZE_WORK_LOOK 64
+/* The same of all lists. */
+#define ZE_KEPT_MAX (1u << 20)
+/* One call may execute lists of a million pieces. No device begins as many in a second; what else is asked for is
+ * counted as cut. */
+#define ZE_LAUNCHES_PER_SECOND (1u << 19)
 /* Kernels of one call, and lists of one call; and how many of them are taken along with it. */
 #define ZE_ARRAY_MAX   4096
 #define ZE_ARRAY_FIRST 8
@@ -106,7 +111,9 @@ struct ze_process {
 	struct kernel_table kernels;
 	struct hash list_index; /* handle -> lists */
 	VEC(struct ze_list) lists;
-	struct hash queue_index; /* handle -> queues */
+	size_t kept;                         /* pieces of work in them */
+	uint64_t second, launches_in_second; /* of event times */
+	struct hash queue_index;             /* handle -> queues */
 	VEC(struct ze_queue) queues;
 	VEC(struct ze_device) devices;
 	struct host_waits waits;

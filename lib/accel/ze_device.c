@@ -179,8 +179,9 @@ int ze_list(struct ze_process *p, uint64_t handle, struct ze_list **ret)
 	return rc;
 }
 
-static void empty(struct ze_list *list)
+static void empty(struct ze_process *p, struct ze_list *list)
 {
+	p->kept -= list->work.len;
 	vec_release(&list->work);
 	list->is_executed = false;
 	list->is_cut = false;
@@ -197,7 +198,7 @@ int ze_list_created(struct ze *z, struct ze_process *p, const struct accel_event
 	rc = ze_list(p, e->value[2], &list);
 	if (rc < 0 || !list)
 		return rc;
-	empty(list);
+	empty(p, list);
 	list->is_immediate = e->site->id == SITE_LIST_IMMEDIATE;
 	/* One that is not immediate may be executed by any queue: until then it has that of all such lists of the
 	 * device, which goes by the device's handle. */
@@ -215,5 +216,5 @@ void ze_list_emptied(struct ze_process *p, uint64_t handle)
 	uint64_t *known = hash_get(&p->list_index, handle);
 
 	if (known)
-		empty(&p->lists.data[*known]);
+		empty(p, &p->lists.data[*known]);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NS_PER_SECOND 1000000000ull
+
 /* What the call says beside its list, its kernel and its stack. */
 static void set_sizes(const struct accel_event *e, struct ze_work *work)
 {
@@ -57,7 +59,8 @@ static bool is_same(const struct ze_work *a, const struct ze_work *b)
 }
 
 /* Remember it for when the list is executed again. */
-static int keep(struct ze *z, struct ze_list *list, const struct ze_work *work)
+static int keep(struct ze *z, struct ze_process *p, struct ze_list *list,
+		const struct ze_work *work)
 {
 	for (size_t i = list->work.len; i > 0 && list->work.len - i < ZE_WORK_LOOK; i--) {
 		struct ze_work *known = &list->work.data[i - 1];
@@ -67,8 +70,10 @@ static int keep(struct ze *z, struct ze_list *list, const struct ze_work *work)
 		known->bytes += work->bytes;
 		return 0;
 	}
-	if (list->work.len < ZE_WORK_MAX)
+	if (list->work.len < ZE_WORK_MAX && p->kept < ZE_KEPT_MAX) {
+		p->kept++;
 		return vec_push(&list->work, *work);
+	}
 	z->stats.cut += !list->is_cut;
 	list->is_cut = true;
 	return 0;
@@ -83,7 +88,7 @@ static int append(struct ze *z, struct ze_process *p, const struct accel_event *
 	if (rc < 0)
 		return rc;
 	rc = put_launch(z, e, work, list ? list->queue.record : 0, 0);
-	return rc < 0 || !list || list->is_immediate ? rc : keep(z, list, work);
+	return rc < 0 || !list || list->is_immediate ? rc : keep(z, p, list, work);
 }
 
 static int append_kernel(struct ze *z, struct ze_process *p, const struct accel_event *e,
@@ -143,6 +148,15 @@ int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e)
 	return rc < 0 ? rc : append(z, p, e, &work);
 }
 
+static uint64_t left_in_second(struct ze_process *p, uint64_t time_ns)
+{
+	if (time_ns / NS_PER_SECOND != p->second) {
+		p->second = time_ns / NS_PER_SECOND;
+		p->launches_in_second = 0;
+	}
+	return ZE_LAUNCHES_PER_SECOND - p->launches_in_second;
+}
+
 static int execute(struct ze *z, struct ze_process *p, const struct accel_event *e, uint64_t handle,
 		   const struct ze_queue *queue)
 {
@@ -152,9 +166,13 @@ static int execute(struct ze *z, struct ze_process *p, const struct accel_event 
 
 	if (!list || list->is_immediate)
 		return 0;
-	if (list->is_executed)
+	if (list->is_executed && list->work.len > left_in_second(p, e->time_ns)) {
+		z->stats.cut++;
+	} else if (list->is_executed) {
+		p->launches_in_second += list->work.len;
 		vec_for_each(&list->work, it)
 			rc = rc ? rc : put_launch(z, e, it, queue->record, LAUNCH_REPLAY);
+	}
 	list->is_executed = true;
 	/* The next time it will be the same. */
 	list->queue = *queue;

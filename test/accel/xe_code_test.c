@@ -5,6 +5,7 @@
 #include "accel/xe_code.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define PRODUCT 0x8000fffe0000
 #define SMOOTH  0x8000fffd0000
@@ -171,12 +172,36 @@ static void test_times(void **state)
 			 XE_PLACE_ONE);
 }
 
+/* Beyond some hundred thousand kernels that are all there at once, nothing is taken and nothing lost. */
+static void test_without_end(void **state)
+{
+	CLEANUP(xe_code_free) struct xe_code *c = NULL;
+	struct accel_code code = { .process = 1, .kernel = 7, .size = 8 };
+	size_t taken = 0;
+
+	(void)state;
+	if (!getenv("ACCEL_PROF_TEST_FULL"))
+		skip(); /* seconds of CPU time, as the one who does it would have to pay */
+	assert_int_equal(xe_code_new(&c, true), 0);
+	for (uint64_t i = 0; i < 1u << 18; i++) {
+		code.address = 1 + i * 16;
+		taken += xe_code_add(c, &code) == 0;
+	}
+	assert_int_equal(taken, 1u << 17);
+	assert_at(c, 1, 7, 0);
+	/* What goes makes room. */
+	removed(c, 1, 0, 0);
+	xe_code_forget(c, 51);
+	add(c, 1, 8, 2, 9);
+	assert_at(c, 1, 9, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modulo),    cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_collision), cmocka_unit_test(test_again),
-		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_modulo),      cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_without_end), cmocka_unit_test(test_collision),
+		cmocka_unit_test(test_again),       cmocka_unit_test(test_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

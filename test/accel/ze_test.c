@@ -2,6 +2,7 @@
 /* Level Zero calls as the probes see them, and the records that must come of them. Handles are made up. */
 #include "runtime.h"
 
+#include "accel/ze.h"
 #include "inject/message.h"
 
 #include <elf.h>
@@ -166,6 +167,39 @@ static void test_lists(void **state)
 	assert_int_equal(launch_record(&t, 5)->queue,
 			 runtime_record(&t, RECORD_QUEUE, 0)->queue.id);
 	assert_int_equal(runtime_record(&t, RECORD_QUEUE, 1)->queue.handle, 0);
+	runtime_close(&t);
+}
+
+/* One call that executes large lists again and again is not told of without end. */
+static void test_replays_without_end(void **state)
+{
+	enum {
+		WORK = ZE_WORK_MAX,
+		LISTS = 8
+	};
+	static struct runtime t;
+	uint64_t lists[LISTS + 1];
+
+	(void)state;
+	runtime_open(&t);
+	t.records_wanted = 0;
+	make_device(&t);
+	make_list(&t, "zeCommandListCreate", LIST);
+	make_kernel(&t, MODULE, KERNEL, "one");
+	for (uint64_t i = 0; i < WORK; i++)
+		runtime_hit(&t, (struct hit){ APPEND, .tid = 1,
+					      .value = { LIST, KERNEL, i << 32 | 1, 1 } });
+	execute(&t, LIST);
+	for (int i = 0; i <= LISTS; i++)
+		lists[i] = LIST;
+	runtime_memory(&t, 0x40, lists, sizeof(lists));
+	runtime_hit(&t, (struct hit){ "zeCommandQueueExecuteCommandLists", .tid = 2,
+				      .value = { QUEUE, LISTS + 1, 0x40 } });
+	t.now += 1000000000;
+	execute(&t, LIST);
+	runtime_finish(&t);
+	assert_int_equal(LISTS * WORK, ZE_LAUNCHES_PER_SECOND);
+	assert_int_equal(t.seen[RECORD_LAUNCH], WORK + LISTS * WORK + WORK);
 	runtime_close(&t);
 }
 
@@ -415,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_replays_without_end),
 		cmocka_unit_test(test_failed_and_destroyed),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_told),
