@@ -22,7 +22,7 @@ class Search {
 		}
 	}
 
-	/* The matches that lie in no other match, the widest first; and their sum. */
+	/* The matches that lie in no other match, and their sum. */
 	run(view) {
 		const { tree, frames } = this;
 		const tops = [];
@@ -40,18 +40,20 @@ class Search {
 			i = tree.end[i];
 		}
 		this.view = view;
-		this.tops = tops.sort((a, b) => view.totals[b] - view.totals[a] || a - b);
+		this.tops = tops;
 		this.at = -1;
 		this.places = null;
 	}
 
-	/* The same matches as nodes of the view: several may be one there. */
+	/* The same matches as nodes of the view, the widest first: several may be one there. */
 	placesInView() {
 		if (this.places)
 			return this.places;
 		if (this.view.options.byLeaf)
 			return this.places = this.placesByLeaf();
+		const { totals } = this.view;
 		const seen = new Set();
+		this.tops.sort((a, b) => totals[b] - totals[a] || a - b);
 		/* More than anyone steps through; finding them all could take seconds. */
 		for (const i of this.tops.slice(0, 10000)) {
 			const v = this.view.find(i);

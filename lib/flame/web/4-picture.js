@@ -50,8 +50,10 @@ function changeText(now, base, all) {
 }
 
 class Picture {
-	constructor(canvas) {
+	constructor(canvas, tree) {
 		this.canvas = canvas;
+		this.looks = new Array(tree.names.length);
+		this.thinLooks = new Array(tree.names.length);
 		this.thin = canvas.appendChild(svgElement("g", { class: "thin" }));
 		this.wide = canvas.appendChild(svgElement("g"));
 		this.hover = this.addOverlay("hover");
@@ -80,7 +82,6 @@ class Picture {
 		this.search = search;
 		this.boxes = [];
 		this.rows = [];
-		this.thinLooks = [];
 		this.runs = []; /* by row: the one that the next thin frame may belong to */
 		const path = view.path(zoom);
 		path.forEach((v, row) => this.addBox({ v, row, x: 0, width, look: this.look(v),
@@ -130,7 +131,7 @@ class Picture {
 
 	addToRun(v, kid, row, x, width) {
 		let run = this.runs[row];
-		const look = this.thinLook(kid);
+		const look = this.look(kid, true);
 		if (run && (run.look !== look || x - (run.x + run.width) > HAIR))
 			run = this.endRun(row);
 		if (run) {
@@ -150,14 +151,6 @@ class Picture {
 		return undefined;
 	}
 
-	/* The class that colours a thin node: of each frame made once, as there may be a hundred thousand. */
-	thinLook(v) {
-		if (this.search || this.view.sides.length)
-			return this.look(v, true);
-		const frame = this.view.column("frame")[v];
-		return this.thinLooks[frame] = this.thinLooks[frame] || this.look(v, true);
-	}
-
 	/* The class that colours a node. */
 	look(v, isThin) {
 		const frame = this.view.column("frame")[v];
@@ -167,7 +160,9 @@ class Picture {
 			return "match";
 		if (this.view.sides.length)
 			return changeClass(this.view.column("now")[v], this.view.column("base")[v], this.view.sides[0].totals[ROOT]);
-		return colourClass(this.view.tree, frame, isThin);
+		/* Of each frame made once: a hundred thousand may be thin. */
+		const looks = isThin ? this.thinLooks : this.looks;
+		return looks[frame] || (looks[frame] = colourClass(this.view.tree, frame, isThin));
 	}
 
 	addBox(box) {

@@ -4,7 +4,7 @@ class App {
 		this.tree = tree;
 		this.page = new Page(tree);
 		this.page.install(svg, tree.header.fluid);
-		this.picture = new Picture(this.page.canvas);
+		this.picture = new Picture(this.page.canvas, tree);
 		this.picture.inverted = false;
 		this.listen();
 		this.restore();
