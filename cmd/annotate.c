@@ -228,6 +228,9 @@ int cmd_annotate(int argc, char **argv)
 	options_parse(&argp, argc, argv, &opt);
 	if (opt.object)
 		return annotate_object(&opt);
+	if (!opt.input && opt.kernel && input_can_be_read_twice(opt.kernel))
+		return tell("'%s' would be a kernel's name: a file is named by '-i %s'", opt.kernel,
+			    opt.kernel);
 	if (input_open(&in, opt.input, &err) < 0)
 		return tell_error(&err);
 	int rc = analysis_load(&a, in->reader, &(struct analysis_options){ 0 }, &err);

@@ -90,17 +90,9 @@ static const char *device_name(const struct diff_side *s)
 static bool is_compared(const char *key)
 {
 	static const char *const others[] = {
-		"blocked.",
-		"cuda.",
-		"import.",
-		"levelzero.",
-		"merge.",
-		"missing.",
-		"opencl.",
-		"python.",
-		"unwind.",
-		"xe.",
-		"trace.distributedInfo.",
+		"asked.pid",  "blocked.", "cuda.",    "import.",
+		"levelzero.", "merge.",   "missing.", "opencl.",
+		"python.",    "unwind.",  "xe.",      "trace.distributedInfo.",
 	};
 	if (!strcmp(key, "cuda.sampling"))
 		return true;

@@ -117,7 +117,8 @@ static int run(struct merge_command *c)
 	if (rc < 0)
 		return tell_error(&err);
 	if (!c->files.is_quiet)
-		tell("%zu files, %llu records", c->files.paths.len,
+		tell("%zu file%s, %llu records", c->files.paths.len,
+		     c->files.paths.len == 1 ? "" : "s",
 		     (unsigned long long)capture_writer_stats(w).records);
 	return status;
 }

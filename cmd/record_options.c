@@ -240,7 +240,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p':
 		if (parse_ids(&opt->pids, arg) < 0)
-			argp_error(state, "'%s' is no list of process ids", arg);
+			argp_error(state,
+				   "'%s' is no list of process ids; 'pgrep -d, NAME' gives one",
+				   arg);
 		return 0;
 	case 't':
 		if (parse_ids(&opt->tids, arg) < 0)

@@ -67,6 +67,14 @@ static void set_format(struct report_options *opt, enum format format, struct ar
 	opt->format = format;
 }
 
+static void no_view(struct argp_state *state, const char *name)
+{
+	struct strbuf list = { 0 };
+	for (size_t i = 0; i < REPORT_VIEWS; i++)
+		strbuf_printf(&list, "%s%s", i ? ", " : "", report_views[i].name);
+	argp_error(state, "no view '%s': %s", name, strbuf_text(&list));
+}
+
 /* Options of the tree mean the tree. */
 static void take_tree(struct report_options *opt, struct argp_state *state)
 {
@@ -110,7 +118,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_VIEW:
 		opt->view = report_view_find(arg);
 		if (!opt->view)
-			argp_error(state, "no view '%s'", arg);
+			no_view(state, arg);
 		return 0;
 	case KEY_JSON:
 		set_format(opt, FORMAT_JSON, state);

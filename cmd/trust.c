@@ -207,7 +207,7 @@ static void trust_gap(struct trust *t, const struct analysis_summary *s, struct 
 {
 	uint64_t gap = s->all.longest_gap_ns, window = phrase_window(s);
 	strbuf_reset(text);
-	if (s->device_count == 1 && s->all.ops > 1 && gap > window / 2) {
+	if (s->device_count == 1 && s->all.ops > 1 && window && gap > window / 2) {
 		strbuf_puts(text, "one idle gap of ");
 		text_duration(text, gap);
 		strbuf_printf(text, " is %.1f %% of it", phrase_percent(gap, window));
@@ -305,6 +305,26 @@ static void trust_missing(struct trust *t, const struct analysis_summary *s, str
 	}
 }
 
+static bool is_filtered(const struct analysis_filter *f)
+{
+	return f->pid || f->tid || f->comm || f->rank || f->host || f->run || f->device ||
+	       f->stream || f->scope || f->kernel || f->time || f->step;
+}
+
+static void put_nothing(struct strbuf *out, const struct view *v)
+{
+	const struct analysis_summary *s = v->s;
+	if (is_filtered(v->filter)) {
+		strbuf_puts(out, "nothing is left by the filters");
+		return;
+	}
+	strbuf_puts(out, "nothing was recorded");
+	if (s->end_ns > s->begin_ns) {
+		strbuf_puts(out, ": nothing ran in ");
+		text_duration(out, s->end_ns - s->begin_ns);
+	}
+}
+
 void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
 {
 	struct strbuf text = { 0 };
@@ -325,7 +345,7 @@ void trust_lines(struct strbuf *out, const struct view *v, unsigned width)
 	trust_tracing(&t, v->a, &text);
 	trust_missing(&t, v->s, &text);
 	if (t.column == strlen(PHRASE_INDENT))
-		strbuf_puts(out, "nothing was recorded");
+		put_nothing(out, v);
 	strbuf_putc(out, '\n');
 	strbuf_release(&text);
 }

@@ -190,10 +190,10 @@ void verdict_lines(struct strbuf *out, const struct view *v, unsigned width)
 	int time = profile_metric_find(v->p, "device-time");
 	int host = profile_metric_find(v->p, "cpu-time");
 	uint64_t host_ns = host < 0 ? 0 : profile_total(v->p, PROFILE_ROOT, host);
-	if (v->s->device_count) {
+	if (v->s->device_count && phrase_window(v->s)) { /* a filter may leave nothing of it */
 		add_first_line(out, v->s);
 		add_second_line(out, v->s, width);
-	} else if (time >= 0) {
+	} else if (time >= 0 && profile_total(v->p, PROFILE_ROOT, time)) {
 		strbuf_puts(out, "TOTALS      ");
 		text_duration(out, profile_total(v->p, PROFILE_ROOT, time));
 		strbuf_puts(out,

@@ -162,7 +162,8 @@ const char *analysis_command(const struct analysis *a)
 	const char *asked = analysis_info(a, "asked.command"), *only = NULL;
 
 	for (size_t i = 0; i < a->processes.len && !asked; i++) {
-		const char *command = analysis_text(a, a->processes.data[i].command);
+		const struct process *p = &a->processes.data[i];
+		const char *command = p->parent ? "" : analysis_text(a, p->command);
 		if (*command && only)
 			return NULL;
 		only = *command ? command : only;

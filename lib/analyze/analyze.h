@@ -169,8 +169,8 @@ void analysis_span(const struct analysis *a, uint64_t *ret_begin_ns, uint64_t *r
 
 /* Value of an INFO record, NULL when there is none of that key ("missing.device-time"). */
 const char *analysis_info(const struct analysis *a, const char *key);
-/* The command that was recorded: the one that was asked for, else that of the only process there was;
- * NULL: not known. */
+/* The command that was recorded: the one that was asked for, else that of the only process there was
+ * that is no other one's child; NULL: not known. */
 const char *analysis_command(const struct analysis *a);
 
 /* The INFO records one by one; false behind the last. */

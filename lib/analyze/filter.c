@@ -239,16 +239,20 @@ static int filter_range(struct filter *f, const struct analysis *a, const char *
 	if (!split)
 		split = strchr(text, '-');
 	size_t first = split ? (size_t)(split - text) : size;
+	bool has_end = split && split[1];
 	int rc = 0;
 	if (first)
 		rc = time_parse(a, text, first, &f->begin_ns);
 	/* "90%-100%" means to the end, which is the last moment itself. */
-	if (!rc && split && split[1] && strcmp(split + 1, "100%"))
+	if (!rc && has_end && strcmp(split + 1, "100%"))
 		rc = time_parse(a, split + 1, size - first - 1, &f->end_ns);
-	if (rc < 0 || (!first && !(split && split[1])))
+	if (rc < 0 || (!first && !has_end))
 		return err_set(err, -EINVAL,
 			       "bad time '%s'; give seconds as '1.5,2.5' or shares as '10%%-20%%'",
 			       text);
+	if (f->begin_ns > a->last_ns && (!has_end || f->begin_ns < f->end_ns))
+		return err_set(err, -EINVAL, "time '%s' is behind the end: the capture has %.3f s",
+			       text, (double)(a->last_ns - a->first_ns) / 1e9);
 	if (f->begin_ns >= f->end_ns)
 		return err_set(err, -EINVAL, "time '%s' is empty: it ends before it begins", text);
 	return 0;

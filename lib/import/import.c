@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/import.h"
 
+#include "capture/chunk.h"
 #include "import/session.h"
 #include "import/sort.h"
 #include "import/trace.h"
@@ -255,8 +256,12 @@ static int find_importer(const struct session *s, struct stream *in, const struc
 	if (!head.size)
 		return no_data(err, "", stream_name(in), " is empty");
 	*ret = by_content(head);
+	if (!*ret && head.size >= CHUNK_MAGIC_BYTES &&
+	    !memcmp(head.data, chunk_magic, CHUNK_MAGIC_BYTES))
+		return err_set(err, -EBADMSG, "'%s' is a capture already", stream_name(in));
 	if (!*ret)
-		return err_set(err, -EBADMSG, "'%s' is in no format that can be imported",
+		return err_set(err, -EBADMSG,
+			       "'%s' is neither a capture nor a trace of a known format",
 			       stream_name(in));
 	return 0;
 }

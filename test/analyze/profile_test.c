@@ -31,11 +31,14 @@ static void test_command(void **state)
 	(void)state;
 	static const struct {
 		const char *asked, *commands[2], *want;
+		uint32_t parent; /* of the second */
 	} cases[] = {
-		{ NULL, { "", "" }, NULL },
-		{ NULL, { "", "python3 train.py" }, "python3 train.py" },
-		{ NULL, { "a", "b" }, NULL },
-		{ "torchrun x", { "a", "b" }, "torchrun x" },
+		{ NULL, { "", "" }, NULL, 0 },
+		{ NULL, { "", "python3 train.py" }, "python3 train.py", 0 },
+		{ NULL, { "a", "b" }, NULL, 0 },
+		{ NULL, { "a", "a" }, NULL, 0 },
+		{ NULL, { "python3 train.py", "python3 train.py" }, "python3 train.py", 1 },
+		{ "torchrun x", { "a", "b" }, "torchrun x", 0 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct scene s;
@@ -52,6 +55,7 @@ static void test_command(void **state)
 					  .type = RECORD_PROCESS,
 					  .process = { .id = id,
 						       .pid = id,
+						       .parent = id == 2 ? cases[i].parent : 0,
 						       .command = scene_text(
 							       &s, cases[i].commands[id - 1]) } });
 		scene_load(&s);

@@ -58,8 +58,8 @@ class Dump(unittest.TestCase):
     def test_foreign_file(self):
         done = self.dump_bytes(b'hello')
         self.assertEqual((done.returncode, done.stdout), (1, ''))
-        self.assertEqual(done.stderr, f"accel-prof: '{self.path}' is in no format that can be "
-                                      "imported\n")
+        self.assertEqual(done.stderr, f"accel-prof: '{self.path}' is neither a capture nor a trace "
+                                      "of a known format\n")
 
     def test_trace_that_can_be_imported(self):
         done = self.dump_bytes(b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "multiply", '

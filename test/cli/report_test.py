@@ -95,6 +95,20 @@ class Tiny(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
+    def test_what_went_wrong_is_said(self):
+        """With what would be right, where that is known."""
+        for args, text in (
+                (['report', self.path, '--view', 'x'], "no view 'x': kernels, code, "),
+                (['report', self.path, '--time', '9'], "'9' is behind the end: the capture has 0."),
+                (['import', self.capture], 'is a capture already'),
+                (['annotate', self.path], f"named by '-i {self.path}'"),
+                (['record', '-p', 'python3'], "'pgrep -d, NAME' gives one")):
+            done = run(*args)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(text, done.stderr)
+        self.assertEqual(self.ok(self.path, '--pid', '5'),
+                         'trust       nothing is left by the filters\n')
+
     def ok(self, *args, **kwargs):
         done = run('report', *args, **kwargs)
         self.assertEqual((done.returncode, done.stderr), (0, ''))
