@@ -199,14 +199,11 @@ class FlameTest(unittest.TestCase):
         page = self.page(self.train)
         paths = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
                  for line in run_picture(self.train, "--folded", "--first-look").decode().splitlines()]
-        path, total = [], sum(value for _, value in paths)
-        while path[-2:-1] != ["-"]:
-            kids = collections.Counter()
-            for names, value in paths:
-                if names[:len(path)] == path and len(names) > len(path):
-                    kids[names[len(path)]] += value
-            path.append(kids.most_common(1)[0][0])
-        value = sum(value for names, value in paths if names[:len(path)] == path)
+        kernels = collections.Counter()
+        for names, value in paths:
+            if "-" in names:
+                kernels[tuple(names[:names.index("-") + 2])] += value
+        (path, value), total = kernels.most_common(1)[0], sum(value for _, value in paths)
         self.assertEqual(page.text("widest"), "widest: py::tokenize (data.py:31) \u203a "
                          f"{path[-1]}, {100 * value / total:.1f} %")
         self.assertIn("py::tokenize (data.py:31)", path)
@@ -215,6 +212,13 @@ class FlameTest(unittest.TestCase):
         self.browser.keys("Escape")
         self.browser.click("#widest")
         self.assertEqual(page.zoomed(), path[-1])
+        # Not in the widest function, whose work is in three parts.
+        parts = b"".join(b"s samples 20 p python3;y many;- -;G k%d\n" % i for i in range(3))
+        page = self.page(parts + b"s samples 40 p python3;y one;- -;G gemm\n")
+        self.assertEqual(page.text("widest"), "widest: one \u203a gemm, 40.0 %")
+        # What is called as what calls it is said once.
+        page = self.page(b"s samples 9 n main;n f;n f\n")
+        self.assertEqual(page.text("widest"), "widest: f, 100 %")
         # Of many that are as wide, none is the tower.
         even = b"".join(b"s samples 1 p python3;y f%d\n" % i for i in range(20))
         page = self.page(even)
@@ -430,7 +434,8 @@ class FlameTest(unittest.TestCase):
         tree = self.browser.devtools("Accessibility.getFullAXTree")["nodes"]
         named = {(n["role"]["value"], n["name"]["value"]) for n in tree if "name" in n and "role" in n}
         for wanted in [("button", "Icicle"), ("button", "Show everything"), ("searchbox", "Search frames by regular expression"),
-                       ("combobox", "What the width means"), ("button", "idle")]:
+                       ("combobox", "What the width means"), ("button", "idle"), ("button", "Next match"),
+                       ("button", "Match upper and lower case")]:
             self.assertIn(wanted, named)
         self.assertTrue([n for r, n in named if r == "tree" and "Arrow keys" in n])
         self.browser.keys("Up")
@@ -439,6 +444,11 @@ class FlameTest(unittest.TestCase):
         self.assertEqual(focus[0], "treeitem")
         self.assertTrue(focus[1].startswith("python3 (4242) ("))
         self.assertEqual(focus[2], "2")
+        page = self.page(b"s samples 3 n a;n b\ns samples 2 n a;n c\ns samples 1 n a;n d\n")
+        self.browser.keys("Up", "Up", "Right")
+        self.assertEqual(self.browser.run("""const f = document.getElementById('flame-focus');
+            return ['label', 'level', 'posinset', 'setsize'].map(a => f.getAttribute('aria-' + a))"""),
+                         ["c (2 samples, 33.3 %)", "3", "2", "3"])
 
     # Layers, metrics, views.
 

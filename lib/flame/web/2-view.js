@@ -238,22 +238,40 @@ class View {
 	}
 
 	/*
-	 * The widest tower: from the root on to the widest child, up to the accelerator's work or idleness,
-	 * or to where more is spent than in any child. What is less than a quarter of what it stands on
-	 * is one of many, no tower.
+	 * A tower goes up to the accelerator's work or idleness, or to where more is spent than in any child.
+	 * What is less than a quarter of what it stands on is one of many, no tower.
 	 */
-	widest() {
+	endsTower(v) {
 		const OF_MANY = 4;
-		const kind = (v) => this.tree.kind[this.column("frame")[v]];
-		let v = ROOT;
-		while (kind(v) !== KIND.kernel && kind(v) !== KIND.idle) {
-			const best = this.widestKid(v);
-			const value = this.column("value");
-			if (best < 0 || value[best] < Math.max(this.own(v), value[v] / OF_MANY))
-				break;
-			v = best;
+		const kind = this.tree.kind[this.column("frame")[v]];
+		if (kind === KIND.kernel || kind === KIND.idle)
+			return true;
+		const best = this.widestKid(v);
+		const value = this.column("value");
+		return best < 0 || value[best] < Math.max(this.own(v), value[v] / OF_MANY);
+	}
+
+	/* Where the widest tower ends: looked for from the widest child on, and in none that is less wide. */
+	widest() {
+		let found = ROOT, most = 0;
+		for (const todo = [ROOT]; todo.length;) {
+			const v = todo.pop();
+			if (this.column("value")[v] <= most)
+				continue;
+			if (this.endsTower(v)) {
+				found = v;
+				most = this.column("value")[v];
+				continue;
+			}
+			const value = this.column("value"), best = this.widestKid(v);
+			const first = this.column("kids")[v], end = first + this.column("kidCount")[v];
+			for (let kid = first; kid < end; kid++) {
+				if (kid !== best && value[kid] > most)
+					todo.push(kid);
+			}
+			todo.push(best);
 		}
-		return this.belowBoundary(v);
+		return this.belowBoundary(found);
 	}
 
 	belowBoundary(v) {

@@ -32,6 +32,9 @@ class Page {
 		this.caseToggle = button("ignorecase", "Aa", "Match upper and lower case (Ctrl-I)");
 		this.previous = button("previous", "\u2039", "Previous match (N, Shift-Enter)");
 		this.following = button("next", "\u203a", "Next match, widest first (n, Enter)");
+		this.caseToggle.setAttribute("aria-label", "Match upper and lower case");
+		this.previous.setAttribute("aria-label", "Previous match");
+		this.following.setAttribute("aria-label", "Next match");
 		this.legend = element("div", { class: "bar legend", role: "group", "aria-label": "Layers, shown or hidden" });
 		this.crumbs = element("nav", { id: "crumbs", "aria-label": "Path to the zoomed frame" });
 		this.canvas = svgElement("svg", { class: "canvas", id: "canvas", tabindex: 0, role: "tree",

@@ -201,8 +201,8 @@ class App {
 		const isHost = (v) => tree.kind[frame(v)] > KIND.process && tree.kind[frame(v)] < KIND.os && !tree.run(frame(v));
 		const below = view.path(this.widest).slice(1, -1);
 		const own = below.findLast(isOwn) ?? below.findLast(isHost);
-		const names = [own, this.widest].filter((v) => v !== undefined)
-			.map((v) => label(this.nameOf(v), tree.kind[frame(v)], NAME_MAX));
+		const names = [...new Set([own, this.widest].filter((v) => v !== undefined)
+			.map((v) => label(this.nameOf(v), tree.kind[frame(v)], NAME_MAX)))];
 		const isDiff = view.sides.length > 0;
 		const part = isDiff ? changeText(this.valueOf(this.widest), view.column("base")[this.widest], this.total()) || "noise"
 			: share(this.valueOf(this.widest), this.total());
@@ -286,7 +286,20 @@ class App {
 		picture.mark(picture.focus, box);
 		picture.focus.setAttribute("aria-label", this.describe(this.focused));
 		picture.focus.setAttribute("aria-level", box.row + 1);
+		this.placeAmongSiblings(picture.focus);
 		this.page.details.textContent = this.describe(this.focused);
+	}
+
+	/* "2 of 5", as screen readers say it. */
+	placeAmongSiblings(item) {
+		const { view, focused } = this;
+		const above = view.column("above")[focused];
+		const first = above < 0 ? ROOT : view.column("kids")[above];
+		const count = above < 0 ? 1 : view.column("kidCount")[above];
+		/* A run is none of them: it stands for some. */
+		const isOne = focused >= first && focused < first + count;
+		item.setAttribute("aria-posinset", isOne ? focused - first + 1 : 1);
+		item.setAttribute("aria-setsize", isOne ? count : 1);
 	}
 
 	/* Show the focus though the picture has not the keyboard. */
