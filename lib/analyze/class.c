@@ -321,6 +321,23 @@ enum frame_class class_of_binary(const char *path)
 	return FRAME_CLASS_OWN;
 }
 
+enum frame_class class_of_function(const char *name, const char *path)
+{
+	static const char *const libraries[] = {
+		"std::",    "__gnu_cxx::", "core::",      "alloc::",   "<core::",  "<std::",
+		"<alloc::", "<str>::",     "hashbrown::", "__rustc::", "runtime.",
+	};
+	enum frame_class class = class_of_binary(path);
+	/* std::thread's way to a lambda may have that inlined. */
+	if (class != FRAME_CLASS_OWN || strstr(name, "{lambda"))
+		return class;
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return FRAME_CLASS_STDLIB;
+	}
+	return class;
+}
+
 /* torch.profiler calls what Python's interpreter calls "<built-in method size of Tensor object>". */
 enum frame_class class_of_native(const char *name)
 {

@@ -11,5 +11,7 @@
 enum frame_class class_of_python(const char *path);
 /* Of compiled code: the path of the binary. */
 enum frame_class class_of_binary(const char *path);
+/* Of a function in it: a program's file also holds what its language's library has for all types. */
+enum frame_class class_of_function(const char *name, const char *path);
 /* Of a function of a foreign trace that is known by name alone. */
 enum frame_class class_of_native(const char *name);

@@ -170,7 +170,7 @@ static int binary_frames(struct frames *f, const struct frame_ref *ref)
 		frame.is_inlined = i && f->details & ANALYSIS_DETAIL_INLINED;
 		frame.line = 0; /* a function is one frame, whichever of its lines runs */
 		if (frame.class == FRAME_CLASS_NONE && o->kind == OBJECT_ELF)
-			frame.class = class_of_binary(path);
+			frame.class = class_of_function(frame.name, path);
 		if (frames_push(f, &frame) < 0)
 			return -ENOMEM;
 	}

@@ -440,6 +440,15 @@ static void test_classes(void **state)
 		assert_int_equal(class_of_python(python[i].path), python[i].class);
 	for (size_t i = 0; i < ARRAY_SIZE(binary); i++)
 		assert_int_equal(class_of_binary(binary[i].path), binary[i].class);
+	assert_int_equal(class_of_function("std::vector<app::Row>::push_back", "/home/u/a.out"),
+			 FRAME_CLASS_STDLIB);
+	assert_int_equal(class_of_function("std::_Invoker<main::{lambda()#1}>", "/home/u/a.out"),
+			 FRAME_CLASS_OWN);
+	assert_int_equal(class_of_function("standard::run", "/home/u/a.out"), FRAME_CLASS_OWN);
+	assert_int_equal(class_of_function("runtime.mallocgc", "/home/u/a.out"),
+			 FRAME_CLASS_STDLIB);
+	assert_int_equal(class_of_function("std::_Hash_bytes", "/usr/lib/libpocl.so.2"),
+			 FRAME_CLASS_NONE);
 }
 
 /* Two kernels whose short names are the same stay two, in the order in which they came. */
