@@ -397,6 +397,9 @@ class FlameTest(unittest.TestCase):
         self.assertEqual(page.text("details"), "py::f (a.py:3) (800 ns, 40.0 %)")
         box = self.browser.run("const b = document.querySelector('.tip').getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]")
         self.assertTrue(0 <= box[0] <= box[1] <= 1200 and 0 <= box[2] <= box[3] <= 800, box)
+        # Where the mouse rests, another frame is now.
+        self.browser.keys("i")
+        self.assertTrue(self.browser.run("return document.querySelector('.tip').hidden"))
 
     # Keyboard.
 

@@ -140,7 +140,8 @@ class App {
 		/* As high as what is in it, but never lower than it was: the root does not jump when zooming. */
 		this.tallest = Math.max(this.tallest, picture.height);
 		page.main.style.flexBasis = this.tallest + "px";
-		picture.mark(picture.hover, null);
+		/* What the mouse rests on is another frame now, until it moves. */
+		this.onLeave();
 		this.showFocus();
 		this.showState();
 	}
