@@ -20,12 +20,12 @@ static const struct {
 	[VERDICT_UNKNOWN] = { "UNKNOWN", "unknown" },
 };
 
-const char *verdict_title(enum verdict verdict)
+static const char *verdict_title(enum verdict verdict)
 {
 	return verdicts[verdict].title;
 }
 
-const char *verdict_key(enum verdict verdict)
+static const char *verdict_key(enum verdict verdict)
 {
 	return verdicts[verdict].key;
 }

@@ -6,10 +6,6 @@
 #include "cmd/view.h"
 #include "export/json.h"
 
-/* "HOST-BOUND", "host": in text, and in JSON. */
-const char *verdict_title(enum verdict verdict);
-const char *verdict_key(enum verdict verdict);
-
 /* Two lines; nothing when the capture has no device time. */
 void verdict_lines(struct strbuf *out, const struct view *v, unsigned width);
 /* The same as values of an object that the caller has opened. */

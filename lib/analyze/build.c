@@ -2,7 +2,7 @@
 /* The profile: every metric's values put where their call paths end. */
 #include "analyze/build.h"
 #include "analyze/host_time.h"
-#include "analyze/memory_events.h"
+#include "analyze/memory_sums.h"
 #include "profile/filter.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Metrics that have one sum for each (thread, stack): CPU samples and time, waits, memory. */
 #include "analyze/build.h"
 
-#include "analyze/memory_events.h"
+#include "analyze/memory_sums.h"
 #include "analyze/sort.h"
 
 #include <errno.h>

@@ -6,7 +6,5 @@
 #include "analyze/tables.h"
 #include "device/device.h"
 
-/* The code object in row @row, opened; NULL where the capture does not hold one that is known here. */
-struct device_object *analysis_code(struct analysis *a, uint32_t row);
 /* As device_resolve(); -ENOENT also where there is no code. */
 int analysis_place_resolve(struct analysis *a, const struct place *p, struct device_place *ret);

@@ -8,6 +8,34 @@
 #include <errno.h>
 #include <string.h>
 
+/* NVIDIA's disassembler takes 0.2 s for each; with more than so many all go without, so that all look alike. */
+#define NVDISASM_OBJECTS_MAX 32
+
+static bool has_few_cubins(const struct analysis *a)
+{
+	size_t count = 0;
+	vec_for_each(&a->code_objects, c)
+		count += c->kind == CODE_OBJECT_CUBIN;
+	return count <= NVDISASM_OBJECTS_MAX;
+}
+
+/* The code object in row @row, opened; NULL where the capture does not hold one that is known here. */
+static struct device_object *analysis_code(struct analysis *a, uint32_t row)
+{
+	struct code_object *c = &a->code_objects.data[row];
+	if (!c->is_opened) {
+		c->is_opened = true;
+		if (c->kind != CODE_OBJECT_SOURCE && c->kind != CODE_OBJECT_SPIRV && c->bytes.len &&
+		    c->bytes.len == c->total_bytes &&
+		    device_open(&c->code, span_of(c->bytes.data, c->bytes.len),
+				analysis_text(a, c->text), 0, NULL) < 0)
+			c->code = NULL;
+		if (c->code && c->kind == CODE_OBJECT_CUBIN && has_few_cubins(a))
+			device_use_nvdisasm(c->code);
+	}
+	return c->code;
+}
+
 /* Row of the code object that @p lies in, and where there as lib/device counts; 0: none is there. */
 static uint32_t place_code(struct analysis *a, const struct place *p, uint64_t *ret_offset)
 {
@@ -22,33 +50,6 @@ static uint32_t place_code(struct analysis *a, const struct place *p, uint64_t *
 		return 0;
 	*ret_offset += device_function_get(o, index)->offset;
 	return k->code_object;
-}
-
-/* NVIDIA's disassembler takes 0.2 s for each; with more than so many all go without, so that all look alike. */
-#define NVDISASM_OBJECTS_MAX 32
-
-static bool has_few_cubins(const struct analysis *a)
-{
-	size_t count = 0;
-	vec_for_each(&a->code_objects, c)
-		count += c->kind == CODE_OBJECT_CUBIN;
-	return count <= NVDISASM_OBJECTS_MAX;
-}
-
-struct device_object *analysis_code(struct analysis *a, uint32_t row)
-{
-	struct code_object *c = &a->code_objects.data[row];
-	if (!c->is_opened) {
-		c->is_opened = true;
-		if (c->kind != CODE_OBJECT_SOURCE && c->kind != CODE_OBJECT_SPIRV && c->bytes.len &&
-		    c->bytes.len == c->total_bytes &&
-		    device_open(&c->code, span_of(c->bytes.data, c->bytes.len),
-				analysis_text(a, c->text), 0, NULL) < 0)
-			c->code = NULL;
-		if (c->code && c->kind == CODE_OBJECT_CUBIN && has_few_cubins(a))
-			device_use_nvdisasm(c->code);
-	}
-	return c->code;
 }
 
 int analysis_place_resolve(struct analysis *a, const struct place *p, struct device_place *ret)

@@ -49,7 +49,8 @@ int analysis_op_site(struct analysis *a, const struct op *op, uint32_t *ret)
 	return analysis_site(a, &site, ret);
 }
 
-int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret)
+/* Number of a kernel's or a piece of work's name, as the capture writes it. */
+static int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&a->name_of_text, text);
 	if (known) {

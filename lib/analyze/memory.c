@@ -2,7 +2,7 @@
 #include "analyze/memory.h"
 
 #include "analyze/host_time.h"
-#include "analyze/memory_events.h"
+#include "analyze/memory_sums.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,11 +15,35 @@
 #define BYTES_MAX (INT64_C(1) << 50)
 #define SUM_MAX   (INT64_C(1) << 60)
 
-void memory_release(struct memory *m)
+struct allocation {
+	uint64_t bytes, time_ns;
+	uint32_t series, thread; /* thread: row */
+	bool is_at_peak;         /* still there when its series is at its peak, as addresses tell */
+};
+
+/* Of one process on one device. */
+struct memory_series {
+	uint32_t process, device;
+	int64_t now, lowest, highest; /* relative to what there was before */
+	uint64_t peak_ns;
+	size_t peak_event; /* counted over all series; SIZE_MAX: it never rises */
+	int64_t base;      /* what there was before; known by totals, else what was freed of it */
+	bool has_base;
+	bool has_addresses; /* else nobody knows what is freed when */
+	uint64_t reserved, allocated, count, frees;
+};
+
+struct memory {
+	VEC(struct memory_series) series;
+	VEC(struct allocation) list; /* in the order of the capture */
+};
+
+static void memory_release(struct memory *m)
 {
 	vec_release(&m->series);
 	vec_release(&m->list);
 }
+DEFINE_CLEANUP_EMBEDDED(memory_release, struct memory)
 
 bool memory_any(const struct analysis *a)
 {
@@ -169,7 +193,8 @@ static bool series_passes(const struct finding *x, const struct memory_series *s
 	return x->f->device_passes[s->device] && (!s->process || x->f->process_passes[s->process]);
 }
 
-int memory_find(struct memory *m, struct analysis *a, const struct filter *f)
+/* What passes @f; a peak is looked for within its time. Release it whatever is returned: 0 or -ENOMEM. */
+static int memory_find(struct memory *m, struct analysis *a, const struct filter *f)
 {
 	struct finding x = { .m = m, .a = a, .f = f };
 	int rc = 0;
@@ -197,12 +222,13 @@ int memory_find(struct memory *m, struct analysis *a, const struct filter *f)
 	return rc;
 }
 
-uint64_t memory_peak(const struct memory_series *s)
+static uint64_t memory_peak(const struct memory_series *s)
 {
 	return s->base + s->highest > 0 ? (uint64_t)(s->base + s->highest) : 0;
 }
 
-uint64_t memory_before(const struct memory *m, uint32_t series)
+/* Of a series' peak, what no allocation is known for: with addresses, what was there before. */
+static uint64_t memory_before(const struct memory *m, uint32_t series)
 {
 	uint64_t known = 0, peak = memory_peak(&m->series.data[series]);
 	vec_for_each(&m->list, one)

@@ -221,7 +221,8 @@ static int path_frames(struct paths *t, const struct stack *stack, uint32_t *nod
 	return 0;
 }
 
-int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
+/* process, host frames: the node of a thread's stack. */
+static int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret)
 {
 	int rc = paths_process(t, process, ret);
 	return rc ? rc : path_frames(t, &t->a->stacks.data[stack], ret);

@@ -21,9 +21,7 @@ DEFINE_CLEANUP(paths_free, struct paths *)
 
 /* The process alone; the root where nothing is known of it. */
 int paths_process(struct paths *t, uint32_t process, uint32_t *ret);
-/* process, host frames: the node of a thread's stack. */
-int paths_stack(struct paths *t, uint32_t process, uint32_t stack, uint32_t *ret);
-/* The same for a (thread, stack) pair: sample_groups' row. */
+/* process, host frames: the node of a (thread, stack) pair, sample_groups' row. */
 int paths_group(struct paths *t, uint32_t group, uint32_t *ret);
 /* The same for a site, whatever its kind. */
 int paths_site(struct paths *t, uint32_t site, uint32_t *ret);

@@ -38,8 +38,3 @@ struct step_totals {
 	uint64_t device_ns; /* of the work launched in it, whenever that ran */
 	uint64_t launches;  /* of that work */
 };
-
-/* For each of @steps; the devices and threads that pass @f only. 0 or -ENOMEM. */
-struct filter;
-int steps_sum(struct analysis *a, const struct filter *f, const struct step *steps, size_t count,
-	      struct step_totals *ret);

@@ -103,8 +103,9 @@ static int sum_busy(struct analysis *a, const struct filter *f, const struct ste
 	return rc;
 }
 
-int steps_sum(struct analysis *a, const struct filter *f, const struct step *steps, size_t count,
-	      struct step_totals *ret)
+/* For each of @steps; the devices and threads that pass @f only. 0 or -ENOMEM. */
+static int steps_sum(struct analysis *a, const struct filter *f, const struct step *steps,
+		     size_t count, struct step_totals *ret)
 {
 	if (count)
 		memset(ret, 0, count * sizeof(*ret));

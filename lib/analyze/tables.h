@@ -402,8 +402,6 @@ int analysis_replayed_site(struct analysis *a, uint32_t site, uint32_t capture, 
 int analysis_join(struct analysis *a);
 /* The launch with this correlation id, the first one where there are several; NULL: none. */
 const struct launch *analysis_launch(const struct analysis *a, uint64_t correlation);
-/* Number of a kernel's or a piece of work's name, as the capture writes it. 0 or -ENOMEM. */
-int analysis_name(struct analysis *a, uint32_t text, uint32_t *ret);
 
 /* stub.c: the name of the kernel that a site launches, by the function that launches it; 0: not known. */
 int analysis_stub_name(struct analysis *a, uint32_t site, uint32_t *ret);

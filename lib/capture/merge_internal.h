@@ -71,7 +71,6 @@ struct merge {
 /* A number of the current capture in the result: 0 or a negative errno. */
 int merge_number(struct merge *m, enum field_kind kind, uint32_t id, uint32_t *ret);
 int merge_string(struct merge *m, uint32_t id, uint32_t *ret);
-int merge_stack(struct merge *m, uint32_t id, uint32_t *ret);
 /* A definition whose references are those of the result already, but for its own number: 1, it is new
  * and has one now; 0, it is there. */
 int merge_define(struct merge *m, struct record *rec);

@@ -69,7 +69,7 @@ int merge_string(struct merge *m, uint32_t id, uint32_t *ret)
 	return rc < 0 ? rc : hash_set(numbers, id, *ret);
 }
 
-int merge_stack(struct merge *m, uint32_t id, uint32_t *ret)
+static int merge_stack(struct merge *m, uint32_t id, uint32_t *ret)
 {
 	struct record_stack stack;
 	/* The writer forgets stacks of old epochs. */

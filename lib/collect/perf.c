@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-uint32_t perf_cpu_count(void)
+/* Possible CPUs, numbered from 0; those that are offline give -ENODEV when opened. */
+static uint32_t perf_cpu_count(void)
 {
 	int count = libbpf_num_possible_cpus();
 
@@ -35,7 +36,8 @@ int perf_paranoid(void)
 	return is_negative ? -(int)value : (int)value;
 }
 
-int perf_explain(int code, const char *what, struct err *err)
+/* Set a text for what opening an event returned; returns @code. */
+static int perf_explain(int code, const char *what, struct err *err)
 {
 	if (code == -EACCES || code == -EPERM)
 		return err_set(

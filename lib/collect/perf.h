@@ -15,10 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Possible CPUs, numbered from 0; those that are offline give -ENODEV when opened. */
-uint32_t perf_cpu_count(void);
-/* Set a text for what opening an event returned; returns @code. */
-int perf_explain(int code, const char *what, struct err *err);
 /* sysctl kernel.perf_event_paranoid; -2 when it cannot be read. */
 int perf_paranoid(void);
 

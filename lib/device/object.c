@@ -82,6 +82,22 @@ static int compare_names(const void *va, const void *vb, void *functions)
 	return a < b ? -1 : a > b;
 }
 
+/* Which kernel each function that lies inside one belongs to. */
+static void name_kernels(struct device_object *o)
+{
+	const struct function *around = NULL;
+	vec_for_each(&o->functions, f) {
+		if (f->pub.is_kernel) {
+			if (!f->pub.kernel)
+				f->pub.kernel = f->pub.name;
+			around = f;
+		} else if (!f->pub.kernel && around &&
+			   f->pub.offset - around->pub.offset < around->pub.size) {
+			f->pub.kernel = around->pub.name;
+		}
+	}
+}
+
 static int sort_names(struct device_object *o)
 {
 	o->by_name = calloc(o->functions.len + 1, sizeof(*o->by_name));
@@ -143,7 +159,7 @@ int device_open(struct device_object **ret, struct span bytes, const char *name,
 	if (rc < 0)
 		return rc;
 	sort_functions(o);
-	object_name_kernels(o);
+	name_kernels(o);
 	if (sort_names(o) < 0)
 		return err_set(err, -ENOMEM, "'%s'", name);
 	*ret = TAKE(o);
@@ -193,7 +209,8 @@ int device_function_find(const struct device_object *o, const char *name, size_t
 	return 0;
 }
 
-struct span object_bytes_at(const struct device_object *o, uint64_t file_pos, uint64_t size)
+/* For file offsets: 0 bytes where they are not in the file. */
+static struct span bytes_at(const struct device_object *o, uint64_t file_pos, uint64_t size)
 {
 	if (file_pos > o->bytes.size)
 		return span_of("", 0);
@@ -208,7 +225,7 @@ int object_add_function(struct device_object *o, const struct device_function *f
 	    o->functions.len >= DEVICE_FUNCTIONS_MAX)
 		return 0;
 	struct function own = { .pub = *f, .tag = tag };
-	own.code = object_bytes_at(o, file_pos, f->size);
+	own.code = bytes_at(o, file_pos, f->size);
 	own.pub.name = arena_copy(&o->arena, f->name, strlen(f->name));
 	if (!own.pub.name)
 		return -ENOMEM;
@@ -220,21 +237,6 @@ int object_add_function(struct device_object *o, const struct device_function *f
 			return -ENOMEM;
 	}
 	return vec_push(&o->functions, own);
-}
-
-void object_name_kernels(struct device_object *o)
-{
-	const struct function *around = NULL;
-	vec_for_each(&o->functions, f) {
-		if (f->pub.is_kernel) {
-			if (!f->pub.kernel)
-				f->pub.kernel = f->pub.name;
-			around = f;
-		} else if (!f->pub.kernel && around &&
-			   f->pub.offset - around->pub.offset < around->pub.size) {
-			f->pub.kernel = around->pub.name;
-		}
-	}
 }
 
 /* Functions inside each other; compilers make two. */

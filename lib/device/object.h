@@ -95,12 +95,8 @@ struct device_object {
 /* @code is cut to the file. @name and @kernel are copied. 0, -ENOMEM; too many are left out. */
 int object_add_function(struct device_object *o, const struct device_function *f, uint64_t file_pos,
 			uint64_t tag);
-/* Tell which kernel each function that lies inside one belongs to. */
-void object_name_kernels(struct device_object *o);
 /* The function that holds @offset and starts last; -ENOENT. */
 int object_function_at(const struct device_object *o, uint64_t offset, size_t *ret);
-/* For file offsets: 0 bytes where they are not in the file. */
-struct span object_bytes_at(const struct device_object *o, uint64_t file_pos, uint64_t size);
 
 int object_string(struct device_object *o, const char *text, uint32_t *ret);
 /* The number of a chain, outermost first. */

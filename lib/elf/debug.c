@@ -66,7 +66,8 @@ void elf_build_id_path(const struct elf_build_id *id, char ret[ELF_BUILD_ID_PATH
 	strcpy(p, ".debug");
 }
 
-int elf_debug_crc(const struct elf_file *f, uint32_t *ret)
+/* The CRC-32 of all bytes, as .gnu_debuglink has it: reads the whole file. */
+static int elf_debug_crc(const struct elf_file *f, uint32_t *ret)
 {
 	enum {
 		CHUNK = 1 << 18

@@ -36,9 +36,6 @@ int elf_debug_alt(struct elf_file *f, struct elf_debug_alt *ret);
 #define ELF_BUILD_ID_PATH_BYTES (sizeof(ELF_DEBUG_ROOT "/.build-id//.debug") + 2 * ELF_BUILD_ID_MAX)
 void elf_build_id_path(const struct elf_build_id *id, char ret[ELF_BUILD_ID_PATH_BYTES]);
 
-/* The CRC-32 of all bytes, as .gnu_debuglink has it: reads the whole file. */
-int elf_debug_crc(const struct elf_file *f, uint32_t *ret);
-
 /*
  * Whether @debug belongs to @f: the same build-id where both have one, else the CRC that @f's
  * .gnu_debuglink names.

@@ -479,7 +479,6 @@ static int chrome_recognise(struct span head)
 
 const struct importer chrome_importer = {
 	.name = "chrome",
-	.what = "Chrome Trace Event JSON: torch.profiler (Kineto), Proton, FlagTree, Flex and others",
 	.recognise = chrome_recognise,
 	.import = chrome_import,
 };

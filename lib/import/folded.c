@@ -420,7 +420,6 @@ static int folded_recognise(struct span head)
 
 const struct importer folded_importer = {
 	.name = "folded",
-	.what = "Folded stacks, one a line with its count",
 	.recognise = folded_recognise,
 	.import = folded_import,
 };

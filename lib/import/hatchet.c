@@ -310,7 +310,6 @@ static int hatchet_recognise(struct span head)
 
 const struct importer hatchet_importer = {
 	.name = "hatchet",
-	.what = "Trees of Proton and FlagTree (.hatchet)",
 	.recognise = hatchet_recognise,
 	.import = hatchet_import,
 };

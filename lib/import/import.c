@@ -29,11 +29,6 @@ const char *import_format_name(size_t i)
 	return i < ARRAY_SIZE(importers) ? importers[i]->name : NULL;
 }
 
-const char *import_format_what(size_t i)
-{
-	return i < ARRAY_SIZE(importers) ? importers[i]->what : NULL;
-}
-
 /* ---- session ---- */
 
 static int session_init(struct session *s, struct capture_writer *w,

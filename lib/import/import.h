@@ -67,6 +67,5 @@ void import_trust_text(const struct import_trust *trust, struct strbuf *out);
 /* Whether something of the input was lost, mended or missing that a user should hear of. */
 bool import_is_flawed(const struct import_trust *trust);
 
-/* The formats: name and description of number @i, NULL behind the last. */
+/* The name of format number @i; NULL behind the last. */
 const char *import_format_name(size_t i);
-const char *import_format_what(size_t i);

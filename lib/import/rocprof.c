@@ -519,7 +519,6 @@ static int rocprof_recognise(struct span head)
 
 const struct importer rocprof_importer = {
 	.name = "rocprof",
-	.what = "rocprofiler-sdk JSON of rocprofv3",
 	.recognise = rocprof_recognise,
 	.import = rocprof_import,
 };

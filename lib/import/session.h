@@ -32,7 +32,6 @@ struct session {
 /* One foreign format. To add one: a file with such a table, and its line in import.c's array. */
 struct importer {
 	const char *name; /* as --format has it */
-	const char *what; /* for the list of formats */
 	/* How sure the first bytes make: 0 not this format, 100 certain. */
 	int (*recognise)(struct span head);
 	int (*import)(struct session *s, struct stream *in, struct err *err);

@@ -278,8 +278,3 @@ const char *stream_name(const struct stream *s)
 {
 	return s->name;
 }
-
-bool stream_is_gzip(const struct stream *s)
-{
-	return s->is_gzip;
-}

@@ -35,4 +35,3 @@ void stream_watch(struct stream *s, void (*watch)(void *data, uint64_t bytes), v
 /* One sentence part, "" when all is well. */
 const char *stream_damage(const struct stream *s);
 const char *stream_name(const struct stream *s);
-bool stream_is_gzip(const struct stream *s);

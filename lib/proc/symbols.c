@@ -27,29 +27,6 @@ int proc_kallsyms_next(struct lines *text, struct proc_symbol *ret, struct err *
 	return 1;
 }
 
-/* "NAME SIZE REFERENCES USERS STATE 0xADDRESS", perhaps with taint flags behind. */
-int proc_modules_next(struct lines *text, struct proc_module *ret, struct err *err)
-{
-	struct proc_module m = { 0 };
-	struct span line, word;
-
-	if (!lines_next(text, &line))
-		return 0;
-	if (!field_word(&line, &m.name) || !field_char(&line, ' ') ||
-	    !field_number(&line, 10, &m.size))
-		return lines_fail(text, err, "no name and size");
-	for (int i = 0; i < 3; i++) {
-		field_skip_blanks(&line);
-		if (!field_word(&line, &word))
-			return lines_fail(text, err, "too few fields");
-	}
-	field_skip_blanks(&line);
-	if (!field_prefix(&line, "0x") || !field_number(&line, 16, &m.address))
-		return lines_fail(text, err, "no address");
-	*ret = m;
-	return 1;
-}
-
 static bool perf_map_line(struct span line, struct perf_map_entry *ret)
 {
 	field_prefix(&line, "0x");

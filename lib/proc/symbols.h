@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbol lists as text: /proc/kallsyms, /proc/modules, and the perf maps that JIT compilers write
+ * Symbol lists as text: /proc/kallsyms, and the perf maps that JIT compilers write
  * (/tmp/perf-PID.map; tools/perf/Documentation/jit-interface.txt in the kernel's sources).
  */
 #pragma once
@@ -17,13 +17,6 @@ struct proc_symbol {
 /* 1 and the next symbol of /proc/kallsyms, 0 at the end, -EBADMSG. All addresses are 0 when
  * kptr_restrict hides them. */
 int proc_kallsyms_next(struct lines *text, struct proc_symbol *ret, struct err *err);
-
-struct proc_module {
-	struct span name;
-	uint64_t address, size; /* address 0: hidden */
-};
-
-int proc_modules_next(struct lines *text, struct proc_module *ret, struct err *err);
 
 struct perf_map_entry {
 	uint64_t start, size; /* start + size does not overflow; size is not 0 */

@@ -188,18 +188,6 @@ int profile_match(const struct profile *p, const char *regex, uint8_t **ret, str
 	return 0;
 }
 
-int profile_match_kinds(const struct profile *p, uint32_t kinds, uint8_t **ret)
-{
-	uint32_t count = profile_frame_count(p);
-	uint8_t *match = calloc(count, 1);
-	if (!match)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		match[i] = kinds >> profile_frame_get(p, i).kind & 1;
-	*ret = match;
-	return 0;
-}
-
 /* Inside or above a match: the mark is handed on. */
 static uint8_t decide_root_at(const struct rule *rule, uint32_t frame, uint8_t parent)
 {

@@ -14,8 +14,6 @@
 /* Frames whose name or full name matches a POSIX extended regular expression. -EINVAL for a bad
  * one, -ENOMEM. */
 int profile_match(const struct profile *p, const char *regex, uint8_t **ret, struct err *err);
-/* Frames of some kinds: bit 1 << enum frame_kind. 0 or -ENOMEM. */
-int profile_match_kinds(const struct profile *p, uint32_t kinds, uint8_t **ret);
 
 /* Paths from their first matching frame on; others are left out. 0 or -ENOMEM, here and below. */
 int profile_root_at(const struct profile *p, const uint8_t *match, struct profile **ret);

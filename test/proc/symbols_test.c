@@ -39,24 +39,6 @@ static void test_kallsyms(void **state)
 	assert_int_equal(proc_kallsyms_next(&text, &s, &err), 0);
 }
 
-static void test_modules(void **state)
-{
-	(void)state;
-	struct lines text = text_of("nvme 57344 3 - Live 0xffffffffc0a00000\n"
-				    "e 4096 1 a,b, Live 0xffffffffc0b00000 (OE)\n"
-				    "f 4096 1 -\n");
-	struct proc_module m;
-	struct err err;
-
-	assert_int_equal(proc_modules_next(&text, &m, &err), 1);
-	assert_span(m.name, "nvme");
-	assert_int_equal(m.size, 57344);
-	assert_int_equal(m.address, 0xffffffffc0a00000);
-	assert_int_equal(proc_modules_next(&text, &m, &err), 1);
-	assert_span(m.name, "e");
-	assert_int_equal(proc_modules_next(&text, &m, &err), -EBADMSG);
-}
-
 static void test_perf_map(void **state)
 {
 	(void)state;
@@ -90,7 +72,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kallsyms),
-		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_perf_map),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,20 +236,12 @@ static void matching(void **state)
 {
 	(void)state;
 	CLEANUP(profile_free) struct profile *p = tree("main;~wait 8\n");
-	CLEANUP_FREE uint8_t *idle = NULL;
 	struct err err = { 0 };
 	uint8_t *none = NULL;
 
 	assert_int_equal(profile_match(p, "a(", &none, &err), -EINVAL);
 	assert_null(none);
 	assert_non_null(strstr(err.text, "'a('"));
-
-	assert_int_equal(profile_match_kinds(p, 1u << FRAME_IDLE, &idle), 0);
-	struct profile *out = NULL;
-	assert_int_equal(profile_ignore(p, idle, &out), 0);
-	assert_int_equal(profile_total(out, PROFILE_ROOT, 0), 0);
-	assert_int_equal(profile_node_count(out), 1);
-	profile_free(out);
 
 	/* The full name counts, too; the root, which is no frame of the program, does not. */
 	uint32_t frame;
