@@ -2,6 +2,7 @@
 /* Samples of places in a kernel. */
 #include "cmd/annotate.h"
 
+#include "base/bisect.h"
 #include "base/utf8.h"
 #include "symbolize/demangle.h"
 
@@ -11,15 +12,7 @@
 /* The first hit at or behind @offset. */
 static size_t hits_from(const struct analysis_kernel_hits *h, uint64_t offset)
 {
-	size_t low = 0, high = h ? h->hit_count : 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (h->hits[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(h ? h->hit_count : 0, i, h->hits[i].offset < offset);
 }
 
 uint64_t hits_between(const struct analysis_kernel_hits *h, uint64_t from, uint64_t to)

@@ -6,6 +6,8 @@
 #include "cmd/view.h"
 #include "cmd/view_caller.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -230,15 +232,7 @@ static int compare_sums(const void *a, const void *b)
 /* The first of a kernel's callers. */
 static size_t callers_first(const struct kernels *k, uint32_t kernel)
 {
-	size_t low = 0, high = k->callers.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (k->callers.data[mid].kernel < kernel)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(k->callers.len, i, k->callers.data[i].kernel < kernel);
 }
 
 /* Nodes that read the same are one caller. */

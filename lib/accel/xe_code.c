@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/xe_code.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -116,16 +117,7 @@ static void sort(struct xe_code *c)
 /* How many entries begin at @address or before. */
 static size_t entries_up_to(const struct xe_code *c, uint64_t address)
 {
-	size_t low = 0, high = c->entries.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (c->entries.data[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(c->entries.len, i, c->entries.data[i].begin <= address);
 }
 
 enum xe_place xe_code_find(struct xe_code *c, const struct xe_query *query, struct accel_code *ret,

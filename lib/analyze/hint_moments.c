@@ -2,6 +2,8 @@
 /* How often host code of a topic came up: once is a warm-up, again and again is not. */
 #include "analyze/hint_facts.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 
 static int compare_times(const void *a, const void *b)
@@ -27,16 +29,9 @@ int facts_moments(struct facts *x, uint64_t ret[TOPIC_HINT_COUNT])
 		uint8_t set = sets[a->sample_groups.data[s->group].stack];
 		if (!set || !filter_time(x->f, s->time_ns))
 			continue;
-		size_t low = 0, high = a->launches.len;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-			if (times[mid] <= s->time_ns)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		const uint64_t *known = hash_get(&moments, low);
-		rc = hash_set(&moments, low, (known ? *known : 0) | set);
+		size_t below = bisect(a->launches.len, at, times[at] <= s->time_ns);
+		const uint64_t *known = hash_get(&moments, below);
+		rc = hash_set(&moments, below, (known ? *known : 0) | set);
 	}
 	hash_for_each(&moments, it) {
 		for (int t = 0; t < TOPIC_HINT_COUNT; t++)

@@ -3,21 +3,16 @@
 #include "analyze/phases_internal.h"
 #include "analyze/steps.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 
 /* The stretch that a moment lies in; NULL: none. */
 static const struct stretch *stretch_at(const struct finding *x, uint64_t time_ns)
 {
-	size_t low = 0, high = x->all.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (x->all.data[mid].end_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	bool is_in = low < x->all.len && x->all.data[low].begin_ns <= time_ns;
-	return is_in ? &x->all.data[low] : NULL;
+	size_t at = bisect(x->all.len, i, x->all.data[i].end_ns <= time_ns);
+	bool is_in = at < x->all.len && x->all.data[at].begin_ns <= time_ns;
+	return is_in ? &x->all.data[at] : NULL;
 }
 
 /* Add the part of [@begin_ns, @end_ns) that lies in each phase. */

@@ -2,6 +2,7 @@
 #include "analyze/power.h"
 
 #include "analyze/sort.h"
+#include "base/bisect.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -140,18 +141,11 @@ int power_new(struct power **ret, const struct analysis *a)
 /* From the first reading up to a moment. */
 static double joules_until(const struct readings *r, uint64_t time_ns)
 {
-	size_t low = 0, high = r->list.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (r->list.data[mid].time_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	size_t below = bisect(r->list.len, i, r->list.data[i].time_ns <= time_ns);
+	if (!below)
 		return 0;
-	const struct reading *at = &r->list.data[low - 1];
-	if (low == r->list.len)
+	const struct reading *at = &r->list.data[below - 1];
+	if (below == r->list.len)
 		return at->joules;
 	uint64_t length = at[1].time_ns - at->time_ns, part = time_ns - at->time_ns;
 	double watts = at->watts + (at[1].watts - at->watts) * (double)part / (double)length;

@@ -2,6 +2,7 @@
 #include "analyze/scopes.h"
 
 #include "analyze/sort.h"
+#include "base/bisect.h"
 
 #include <errno.h>
 
@@ -107,16 +108,11 @@ static int find_changes(struct scopes *s, const uint32_t *order)
 /* What holds on @thread at a moment; NULL: nothing. */
 static const struct change *change_at(const struct scopes *s, uint32_t thread, uint64_t time_ns)
 {
-	size_t low = 0, high = s->changes.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct change *c = &s->changes.data[mid];
-		if (c->thread < thread || (c->thread == thread && c->time_ns <= time_ns))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	const struct change *last = low ? &s->changes.data[low - 1] : NULL;
+	size_t below = bisect(s->changes.len, i,
+			      s->changes.data[i].thread < thread ||
+				      (s->changes.data[i].thread == thread &&
+				       s->changes.data[i].time_ns <= time_ns));
+	const struct change *last = below ? &s->changes.data[below - 1] : NULL;
 	return last && last->thread == thread && (last->node || last->state) ? last : NULL;
 }
 

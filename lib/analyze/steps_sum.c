@@ -4,6 +4,8 @@
 #include "analyze/steps.h"
 #include "analyze/summary.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 
 /* Stretches of one device's time in which it worked, disjoint and in order. */
@@ -39,17 +41,10 @@ static int busy_collect(struct busy *b, const struct analysis *a, uint32_t devic
 /* Busy time up to a moment. */
 static uint64_t busy_until(const struct busy *b, uint64_t time_ns)
 {
-	size_t low = 0, high = b->spans.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (b->spans.data[mid].begin_ns < time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	size_t at = bisect(b->spans.len, i, b->spans.data[i].begin_ns < time_ns);
+	if (!at)
 		return 0;
-	const struct busy_span *s = &b->spans.data[low - 1];
+	const struct busy_span *s = &b->spans.data[at - 1];
 	return s->before_ns + (time_ns < s->end_ns ? time_ns : s->end_ns) - s->begin_ns;
 }
 
@@ -62,18 +57,11 @@ static bool is_of(const struct step *s, uint32_t process)
 /* The step of @process in which @time_ns lies; @count: none. Steps of one process do not overlap. */
 static size_t step_at(const struct step *steps, size_t count, uint64_t time_ns, uint32_t process)
 {
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (steps[mid].begin_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t below = bisect(count, i, steps[i].begin_ns <= time_ns);
 	/* Those of other ranks may have begun in between: so many are looked at. */
-	for (size_t back = 0; back < 64 && low-- > 0; back++) {
-		if (is_of(&steps[low], process) && time_ns < steps[low].end_ns)
-			return low;
+	for (size_t back = 0; back < 64 && below-- > 0; back++) {
+		if (is_of(&steps[below], process) && time_ns < steps[below].end_ns)
+			return below;
 	}
 	return count;
 }

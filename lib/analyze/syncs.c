@@ -3,6 +3,7 @@
 
 #include "analyze/account.h"
 #include "analyze/sort.h"
+#include "base/bisect.h"
 
 #include <errno.h>
 
@@ -87,16 +88,9 @@ struct gaps {
 /* The first call of @thread that ends at @time_ns or later. */
 static size_t first_ending(const struct syncs *s, uint32_t thread, uint64_t time_ns)
 {
-	size_t low = 0, high = s->calls.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct sync_call *c = &s->calls.data[mid];
-		if (c->thread < thread || (c->thread == thread && c->end_ns < time_ns))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return bisect(s->calls.len, i,
+		      s->calls.data[i].thread < thread || (s->calls.data[i].thread == thread &&
+							   s->calls.data[i].end_ns < time_ns));
 }
 
 /* Each moment of the gap to one call: until the next one begins. */

@@ -7,6 +7,7 @@
 #include "analyze/outliers.h"
 #include "analyze/paths.h"
 #include "analyze/steps.h"
+#include "base/bisect.h"
 
 #include <errno.h>
 
@@ -74,16 +75,9 @@ static int find_item(struct adding *x, uint32_t node, const struct launch *l, ui
 /* The step of @process at a moment, + 1; steps are in order of their beginning. */
 static uint32_t find_step(const struct adding *x, uint32_t process, uint64_t time_ns)
 {
-	size_t low = 0, high = x->step_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (x->steps[middle].begin_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t below = bisect(x->step_count, i, x->steps[i].begin_ns <= time_ns);
 	/* Those of other ranks lie between; a rank has few of them open at a time. */
-	for (size_t i = low, tries = 0; i-- > 0 && tries < 1024; tries++) {
+	for (size_t i = below, tries = 0; i-- > 0 && tries < 1024; tries++) {
 		const struct step *s = &x->steps[i];
 		if ((!process || !s->process || s->process == process) && s->end_ns > time_ns)
 			return (uint32_t)i + 1;

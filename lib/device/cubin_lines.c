@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/cubin_lines.h"
 
+#include "base/bisect.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -418,32 +420,20 @@ int cubin_lines_read(struct device_object *o, const struct cubin *c, const char 
 static size_t last_row(const struct cubin_lines *l, const struct cubin_sequence *s,
 		       uint64_t address)
 {
-	size_t low = 0, high = s->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->rows.data[s->first + middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : 0;
+	size_t below = bisect(s->count, i, l->rows.data[s->first + i].address <= address);
+	return below ? below - 1 : 0;
 }
 
 const struct cubin_sequence *cubin_lines_at(const struct cubin_lines *l, uint32_t section,
 					    uint64_t address, size_t *ret_row)
 {
-	size_t low = 0, high = l->sequences.len;
+	size_t below = bisect(l->sequences.len, i,
+			      l->sequences.data[i].section < section ||
+				      (l->sequences.data[i].section == section &&
+				       l->sequences.data[i].start <= address));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct cubin_sequence *s = &l->sequences.data[middle];
-		if (s->section < section || (s->section == section && s->start <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (unsigned asked = 0; low-- > 0 && asked < OVERLAPS_MAX; asked++) {
-		const struct cubin_sequence *s = &l->sequences.data[low];
+	for (unsigned asked = 0; below-- > 0 && asked < OVERLAPS_MAX; asked++) {
+		const struct cubin_sequence *s = &l->sequences.data[below];
 		if (s->section != section || s->max_end <= address)
 			return NULL;
 		if (address < s->end) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/object.h"
 
+#include "base/bisect.h"
 #include "device/disassembler.h"
 #include "device/helper.h"
 #include "device/source_table.h"
@@ -193,19 +194,12 @@ const struct device_function *device_function_get(const struct device_object *o,
 
 int device_function_find(const struct device_object *o, const char *name, size_t *ret)
 {
-	size_t low = 0, high = o->functions.len;
+	size_t at = bisect(o->functions.len, i,
+			   strcmp(o->functions.data[o->by_name[i]].pub.name, name) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(o->functions.data[o->by_name[middle]].pub.name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == o->functions.len ||
-	    strcmp(o->functions.data[o->by_name[low]].pub.name, name) != 0)
+	if (at == o->functions.len || strcmp(o->functions.data[o->by_name[at]].pub.name, name) != 0)
 		return -ENOENT;
-	*ret = o->by_name[low];
+	*ret = o->by_name[at];
 	return 0;
 }
 
@@ -244,22 +238,15 @@ int object_add_function(struct device_object *o, const struct device_function *f
 
 int object_function_at(const struct device_object *o, uint64_t offset, size_t *ret)
 {
-	size_t low = 0, high = o->functions.len;
+	size_t below = bisect(o->functions.len, i, o->functions.data[i].pub.offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (o->functions.data[middle].pub.offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (unsigned depth = 0; low && depth < DEPTH_MAX; depth++) {
-		const struct device_function *f = &o->functions.data[low - 1].pub;
+	for (unsigned depth = 0; below && depth < DEPTH_MAX; depth++) {
+		const struct device_function *f = &o->functions.data[below - 1].pub;
 		if (offset - f->offset < f->size) {
-			*ret = low - 1;
+			*ret = below - 1;
 			return 0;
 		}
-		low = o->functions.data[low - 1].around;
+		below = o->functions.data[below - 1].around;
 	}
 	return -ENOENT;
 }
@@ -382,19 +369,12 @@ int device_resolve(struct device_object *o, uint64_t offset, struct device_place
 	if (rc < 0)
 		return rc;
 	const struct function *f = &o->functions.data[index];
-	size_t low = 0, high = f->rows.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (f->rows.data[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low) {
+	size_t below = bisect(f->rows.len, i, f->rows.data[i].offset <= offset);
+	if (!below) {
 		*ret = (struct device_place){ .function = &f->pub, .offset = offset };
 		return 0;
 	}
-	fill_place(o, f, &f->rows.data[low - 1], ret);
+	fill_place(o, f, &f->rows.data[below - 1], ret);
 	if (!ret->length)
 		ret->offset = offset;
 	return 0;

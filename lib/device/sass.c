@@ -25,6 +25,7 @@ struct sass_name {
 };
 
 static const struct sass_name sass_names[] = {
+#include "base/bisect.h"
 #include "device/sass_table.h"
 };
 
@@ -234,17 +235,10 @@ static unsigned family(unsigned sm)
 /* NULL also where the number is another operation's in other families: no name is better than a wrong one. */
 static const char *mnemonic(uint16_t opcode, unsigned sm)
 {
-	size_t low = 0, high = ARRAY_SIZE(sass_names);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (sass_names[middle].opcode < opcode)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t at = bisect(ARRAY_SIZE(sass_names), i, sass_names[i].opcode < opcode);
 	const char *found = NULL;
-	for (; low < ARRAY_SIZE(sass_names) && sass_names[low].opcode == opcode; low++) {
-		const struct sass_name *n = &sass_names[low];
+	for (; at < ARRAY_SIZE(sass_names) && sass_names[at].opcode == opcode; at++) {
+		const struct sass_name *n = &sass_names[at];
 		if (family(sm) >= family(n->first) && family(sm) <= family(n->last) &&
 		    (!found || n->first <= sm))
 			found = n->name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dwarf/debug_info.h"
 
+#include "base/bisect.h"
 #include "dwarf/unit.h"
 
 #include <dwarf.h>
@@ -214,17 +215,10 @@ static int list_unranged(struct debug_info *d)
 /* Ask the units that claim @vaddr, the one whose range starts last first. */
 static int ask_units(struct debug_info *d, uint64_t vaddr, struct debug_place *ret)
 {
-	size_t low = 0, high = d->ranges.len;
+	size_t below = bisect(d->ranges.len, i, d->ranges.data[i].low <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (d->ranges.data[middle].low <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	unsigned asked = 0;
-	for (size_t i = low; i-- > 0 && d->ranges.data[i].max_high > vaddr;) {
+	for (size_t i = below; i-- > 0 && d->ranges.data[i].max_high > vaddr;) {
 		if (d->ranges.data[i].high <= vaddr)
 			continue;
 		int rc = unit_at(&d->units.data[d->ranges.data[i].unit], &d->walk, vaddr, ret);

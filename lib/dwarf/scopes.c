@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dwarf/scopes.h"
 
+#include "base/bisect.h"
 #include "base/cleanup.h"
 
 #include <dwarf.h>
@@ -149,18 +150,11 @@ int scopes_read(struct scopes *s, struct walk *w, Dwarf_Die *function)
 
 uint32_t scopes_at(const struct scopes *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->ranges.len;
+	size_t at = bisect(s->ranges.len, i, s->ranges.data[i].high <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->ranges.data[middle].high > vaddr)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low == s->ranges.len || s->ranges.data[low].low > vaddr)
+	if (at == s->ranges.len || s->ranges.data[at].low > vaddr)
 		return 0;
-	return s->ranges.data[low].scope + 1;
+	return s->ranges.data[at].scope + 1;
 }
 
 /* Where the function of @die is declared, if that is before @line of @file: 0 if not. */

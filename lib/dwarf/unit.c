@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dwarf/unit.h"
 
+#include "base/bisect.h"
+
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>
@@ -114,16 +116,9 @@ int unit_read_functions(struct unit *u, struct walk *w, bool is_deep)
 /* The function that holds @vaddr and starts last; NULL. */
 static const struct unit_function *find_function(const struct unit *u, uint64_t vaddr)
 {
-	size_t low = 0, high = u->functions.len;
+	size_t below = bisect(u->functions.len, i, u->functions.data[i].low <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (u->functions.data[middle].low <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i-- > 0 && u->functions.data[i].max_high > vaddr;) {
+	for (size_t i = below; i-- > 0 && u->functions.data[i].max_high > vaddr;) {
 		if (u->functions.data[i].high > vaddr)
 			return &u->functions.data[i];
 	}

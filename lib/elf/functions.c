@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf/functions.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 
 #include <elf.h>
@@ -127,23 +128,16 @@ static int find_section(const struct elf_file *f, uint64_t vaddr, struct elf_sec
 int elf_functions_at(const struct elf_functions *t, uint64_t vaddr, uint64_t *ret_start,
 		     uint64_t *ret_end)
 {
-	size_t low = 0, high = t->starts.len;
 	struct elf_section section;
+	size_t below = bisect(t->starts.len, i, t->starts.data[i] <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->starts.data[middle] <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || find_section(t->file, vaddr, &section) < 0 ||
-	    t->starts.data[low - 1] < section.addr)
+	if (!below || find_section(t->file, vaddr, &section) < 0 ||
+	    t->starts.data[below - 1] < section.addr)
 		return -ENOENT;
 	uint64_t end = section.addr + section.size;
-	if (low < t->starts.len && t->starts.data[low] < end)
-		end = t->starts.data[low];
-	*ret_start = t->starts.data[low - 1];
+	if (below < t->starts.len && t->starts.data[below] < end)
+		end = t->starts.data[below];
+	*ret_start = t->starts.data[below - 1];
 	*ret_end = end;
 	return 0;
 }

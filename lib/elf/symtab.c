@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf/symtab_internal.h"
 
+#include "base/bisect.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -210,19 +212,12 @@ struct elf_symbol elf_symtab_get(const struct elf_symtab *t, size_t index)
 
 int elf_symtab_at(const struct elf_symtab *t, uint64_t vaddr, struct elf_symbol *ret)
 {
-	size_t low = 0, high = t->ranges.len;
-
 	/* The first range that ends behind @vaddr. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->ranges.data[middle].end > vaddr)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low == t->ranges.len || t->ranges.data[low].start > vaddr)
+	size_t at = bisect(t->ranges.len, i, t->ranges.data[i].end <= vaddr);
+
+	if (at == t->ranges.len || t->ranges.data[at].start > vaddr)
 		return -ENOENT;
-	const struct symtab_range *r = &t->ranges.data[low];
+	const struct symtab_range *r = &t->ranges.data[at];
 	*ret = t->entries.data[r->entry].symbol;
 	if (r->is_guessed) {
 		ret->size = r->end - ret->value;

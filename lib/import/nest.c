@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/nest.h"
 
+#include "base/bisect.h"
 #include "base/cleanup.h"
 #include "import/sort.h"
 
@@ -160,16 +161,9 @@ static int path_elsewhere(struct nest *n, uint32_t event, const struct host_even
 /* The innermost call that waits for the engine at the time of @e, on another lane. */
 static const struct engine_wait *find_wait(const struct nest *n, const struct host_event *e)
 {
-	size_t low = 0, high = n->waits.len;
+	size_t below = bisect(n->waits.len, i, n->waits.data[i].start_ns <= e->start_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (n->waits.data[middle].start_ns <= e->start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low, tries = 0; i-- && tries < ENGINE_SEARCH_MAX; tries++) {
+	for (size_t i = below, tries = 0; i-- && tries < ENGINE_SEARCH_MAX; tries++) {
 		const struct engine_wait *w = &n->waits.data[i];
 		if (w->longest_end_ns <= e->start_ns)
 			break;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python/line.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 
 #define UNIT_BYTES 2 /* of byte code, since 3.6 */
@@ -153,16 +155,8 @@ void python_lines_release(struct python_lines *l)
 
 uint32_t python_lines_at(const struct python_lines *l, int64_t offset)
 {
-	size_t low = 0, high = l->starts.len;
-
 	if (offset < 0)
 		return l->first_line;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->starts.data[middle].offset <= (uint64_t)offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? l->starts.data[low - 1].line : l->first_line;
+	size_t below = bisect(l->starts.len, i, l->starts.data[i].offset <= (uint64_t)offset);
+	return below ? l->starts.data[below - 1].line : l->first_line;
 }

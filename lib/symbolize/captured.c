@@ -2,6 +2,7 @@
 #include "symbolize/captured.h"
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/hash.h"
 #include "base/strtab.h"
 
@@ -173,19 +174,12 @@ static void sort_ranges(struct captured_symbols *c)
 
 static const struct range *find_range(struct captured_symbols *c, uint32_t object, uint64_t offset)
 {
-	size_t low = 0, high;
-
 	sort_ranges(c);
-	high = c->ranges.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct range *r = &c->ranges.data[middle];
-		if (r->object < object || (r->object == object && r->start <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct range *r = low ? &c->ranges.data[low - 1] : NULL;
+	size_t below =
+		bisect(c->ranges.len, i,
+		       c->ranges.data[i].object < object || (c->ranges.data[i].object == object &&
+							     c->ranges.data[i].start <= offset));
+	const struct range *r = below ? &c->ranges.data[below - 1] : NULL;
 	return r && r->object == object && r->start <= offset && offset < r->end ? r : NULL;
 }
 

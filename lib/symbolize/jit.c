@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/jit.h"
 
+#include "base/bisect.h"
 #include "proc/symbols.h"
 #include "symbolize/jit_internal.h"
 
@@ -142,36 +143,22 @@ int jit_symbols_new_map(struct jit_symbols **ret, struct span text, struct err *
 static void add_line(const struct jit_symbols *j, const struct jit_entry *e, uint64_t offset,
 		     struct symbol_line *ret)
 {
-	size_t low = e->first_line, high = low + e->line_count;
+	size_t below = bisect(e->line_count, i, j->lines.data[e->first_line + i].offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (j->lines.data[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == e->first_line)
+	if (!below)
 		return;
-	const struct jit_line *line = &j->lines.data[low - 1];
+	const struct jit_line *line = &j->lines.data[e->first_line + below - 1];
 	ret->line = line->line;
 	ret->file = line->file ? strtab_text(&j->names, line->file) : NULL;
 }
 
 int jit_symbols_at(struct jit_symbols *j, uint64_t address, struct symbol *ret)
 {
-	size_t low = 0, high = j->ranges.len;
+	size_t at = bisect(j->ranges.len, i, j->ranges.data[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (j->ranges.data[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low == j->ranges.len || j->ranges.data[low].start > address)
+	if (at == j->ranges.len || j->ranges.data[at].start > address)
 		return -ENOENT;
-	const struct jit_entry *e = &j->entries.data[j->ranges.data[low].entry];
+	const struct jit_entry *e = &j->entries.data[j->ranges.data[at].entry];
 	j->line = (struct symbol_line){ .name = strtab_text(&j->names, e->name) };
 	add_line(j, e, address - e->start, &j->line);
 	*ret = (struct symbol){

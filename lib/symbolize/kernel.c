@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/kernel.h"
 
+#include "base/bisect.h"
 #include "base/strtab.h"
 #include "proc/symbols.h"
 
@@ -109,20 +110,13 @@ size_t kernel_symbols_count(const struct kernel_symbols *k)
 
 int kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct kernel_symbol *ret)
 {
-	size_t low = 0, high = k->entries.len;
+	size_t below = bisect(k->entries.len, i, k->entries.data[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (k->entries.data[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!below)
 		return -ENOENT;
-	const struct entry *e = &k->entries.data[low - 1], *next = e + 1;
+	const struct entry *e = &k->entries.data[below - 1], *next = e + 1;
 	uint64_t size = KERNEL_SYMBOL_GUESS_BYTES;
-	if (low < k->entries.len) {
+	if (below < k->entries.len) {
 		uint64_t gap = next->address - e->address;
 		if (next->module == e->module || gap < size)
 			size = gap;

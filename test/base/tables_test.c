@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vec, hash, strtab, arena. */
+/* vec, bisect, hash, strtab, arena. */
 #include "unit.h"
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/hash.h"
 #include "base/pairtab.h"
 #include "base/strtab.h"
@@ -233,13 +234,26 @@ static void test_pairtab(void **state)
 	assert_int_equal(pairtab_count(&t), 1);
 }
 
+/* Against counting, for every number of things and every place of the border. */
+static void test_bisect(void **state)
+{
+	(void)state;
+	for (size_t count = 0; count < 20; count++) {
+		for (size_t first = 0; first <= count; first++) {
+			size_t asked = 0;
+			assert_int_equal(bisect(count, i, (asked++, i < first)), first);
+			assert_true(asked <= 5);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vec),        cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_hash_churn), cmocka_unit_test(test_hash_functions),
 		cmocka_unit_test(test_strtab),     cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_pairtab),
+		cmocka_unit_test(test_pairtab),    cmocka_unit_test(test_bisect),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
