@@ -114,7 +114,7 @@ static uint32_t stack_row(const struct analysis *a, uint32_t id)
 
 static uint64_t frame_hash(const struct frame_ref *f)
 {
-	return hash_u64(f->offset ^ (uint64_t)f->object << 40);
+	return hash_hostile_pair(f->offset, f->object);
 }
 
 static int frames_grow(struct analysis *a)

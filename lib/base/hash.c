@@ -16,8 +16,7 @@ static uint8_t slot_tag(uint64_t hash)
 	return (uint8_t)(hash >> 56 | SLOT_TAKEN);
 }
 
-/* Eight bytes a step; not for hostile keys that could be chosen to collide on purpose at scale:
- * every table whose size a stranger can drive has a limit of its own. */
+/* Eight bytes a step; not for tables of keys that could be chosen to collide on purpose. */
 uint64_t hash_bytes(const void *data, size_t size)
 {
 	const uint8_t *p = data;
@@ -33,6 +32,26 @@ uint64_t hash_bytes(const void *data, size_t size)
 		uint64_t word = 0;
 		memcpy(&word, p, size);
 		h = (h ^ word) * 0xff51afd7ed558ccdULL;
+	}
+	return hash_u64(h);
+}
+
+/* The factor is as secret as what is multiplied, so that no difference of two words is sure to be undone by that of two
+ * others. */
+uint64_t hash_hostile(const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	uint64_t secret = hash_secret(), factor = hash_u64(secret) | 1, h = secret ^ size;
+
+	for (; size >= 8; p += 8, size -= 8) {
+		uint64_t word;
+		memcpy(&word, p, 8);
+		h = hash_fold(h ^ word, factor);
+	}
+	if (size) {
+		uint64_t word = 0;
+		memcpy(&word, p, size);
+		h = hash_fold(h ^ word, factor);
 	}
 	return hash_u64(h);
 }

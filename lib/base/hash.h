@@ -30,7 +30,28 @@ static inline uint64_t hash_u64(uint64_t key)
 	key ^= key >> 33;
 	return key;
 }
+/* The same bytes have the same one, here and everywhere. */
 uint64_t hash_bytes(const void *data, size_t size);
+
+/* What nobody knows who makes a file: where this program lies in memory this time. */
+static inline uint64_t hash_secret(void)
+{
+	return (uint64_t)(uintptr_t)&hash_bytes * 0x9e3779b97f4a7c15ULL;
+}
+static inline uint64_t hash_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+/* For keys that strangers choose, who would choose them so that all come to lie in one place: differs from run to run. */
+uint64_t hash_hostile(const void *data, size_t size);
+static inline uint64_t hash_hostile_pair(uint64_t a, uint64_t b)
+{
+	uint64_t secret = hash_secret();
+
+	return hash_u64(hash_fold(a ^ secret, secret ^ 0xff51afd7ed558ccdULL) + b);
+}
 
 /* A pair of 32-bit keys as one key. */
 static inline uint64_t hash_pair(uint32_t high, uint32_t low)

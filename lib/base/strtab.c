@@ -46,7 +46,7 @@ static int strtab_start(struct strtab *t)
 		return 0;
 	if (grow(t) < 0)
 		return -ENOMEM;
-	uint64_t hash = hash_bytes("", 0);
+	uint64_t hash = hash_hostile("", 0);
 	struct slots_probe at = slots_probe(&t->slots, hash);
 	return strtab_append(t, &at, hash, "", 0);
 }
@@ -71,7 +71,7 @@ int strtab_find(const struct strtab *t, const void *data, size_t size, uint32_t 
 {
 	if (!t->slots.cap)
 		return -ENOENT;
-	struct slots_probe at = slots_probe(&t->slots, hash_bytes(data, size));
+	struct slots_probe at = slots_probe(&t->slots, hash_hostile(data, size));
 	return search(t, &at, data, size, ret) ? 0 : -ENOENT;
 }
 
@@ -83,7 +83,7 @@ int strtab_intern(struct strtab *t, const void *data, size_t size, uint32_t *ret
 	if (slots_are_full(&t->slots) && grow(t) < 0)
 		return -ENOMEM;
 
-	uint64_t hash = hash_bytes(data, size);
+	uint64_t hash = hash_hostile(data, size);
 	struct slots_probe at = slots_probe(&t->slots, hash);
 	if (search(t, &at, data, size, ret)) {
 		if (ret_fresh)

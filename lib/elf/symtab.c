@@ -233,7 +233,7 @@ static int index_names(struct elf_symtab *t)
 	/* Backwards, so that a chain is in the file's order. */
 	for (size_t i = t->entries.len; i-- > 0;) {
 		struct symtab_entry *e = &t->entries.data[i];
-		uint64_t key = hash_bytes(e->symbol.name, strlen(e->symbol.name));
+		uint64_t key = hash_hostile(e->symbol.name, strlen(e->symbol.name));
 		uint64_t *head = hash_get(&t->by_name, key);
 		e->next_by_name = head ? (uint32_t)*head : 0;
 		if (hash_set(&t->by_name, key, i + 1) < 0)
@@ -252,7 +252,7 @@ int elf_symtab_find(struct elf_symtab *t, const char *name, struct elf_symbol *r
 
 	if (index_names(t) < 0)
 		return -ENOMEM;
-	uint64_t *head = hash_get(&t->by_name, hash_bytes(name, size));
+	uint64_t *head = hash_get(&t->by_name, hash_hostile(name, size));
 	for (size_t i = head ? *head : 0; i; i = t->entries.data[i - 1].next_by_name) {
 		const struct elf_symbol *s = &t->entries.data[i - 1].symbol;
 		if (strncmp(s->name, name, size) != 0 || s->name[size])

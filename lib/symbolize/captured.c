@@ -57,7 +57,7 @@ void captured_symbols_free(struct captured_symbols *c)
 
 static uint64_t place_hash(uint32_t object, uint64_t offset)
 {
-	return hash_u64(offset ^ (uint64_t)object << 32);
+	return hash_hostile_pair(offset, object);
 }
 
 static struct place *find_place(const struct captured_symbols *c, uint32_t object, uint64_t offset)

@@ -116,6 +116,41 @@ static void test_hash_functions(void **state)
 	assert_true(hash_bytes("ab", 2) != hash_bytes("ba", 2));
 	assert_true(hash_bytes("abcdefgh01234567", 16) != hash_bytes("01234567abcdefgh", 16));
 	assert_true(hash_pair(1, 2) == 0x0000000100000002);
+	assert_true(hash_hostile("", 0) != hash_hostile("\0", 1));
+	assert_true(hash_hostile("12345678", 8) != hash_hostile("12345678\0", 9));
+	assert_true(hash_hostile("ab", 2) != hash_hostile("ba", 2));
+	assert_true(hash_hostile("ab", 2) == hash_hostile("ab", 2));
+	assert_true(hash_hostile_pair(1, 2) != hash_hostile_pair(2, 1));
+}
+
+/* Strings that all have the same hash_bytes(): its step is undone by the second word. A table of a hundred thousand of
+ * them would take the better part of a minute, and is to take no longer than one of any others. */
+static void test_chosen_strings(void **state)
+{
+	(void)state;
+	struct strtab t = { 0 };
+	uint64_t words[2], same = 0;
+	uint32_t id;
+
+	for (uint64_t i = 0; i < 100000; i++) {
+		uint64_t h = (0x9e3779b97f4a7c15ULL ^ 16 ^ i) * 0xff51afd7ed558ccdULL;
+		words[0] = i;
+		words[1] = h ^ h >> 32;
+		uint64_t hash = hash_bytes(words, sizeof(words));
+		if (i == 0)
+			same = hash;
+		assert_true(hash == same);
+		assert_int_equal(strtab_intern(&t, words, sizeof(words), &id, NULL), 0);
+		assert_int_equal(id, i + 1);
+	}
+	/* The longest run of taken places: in a table of a quarter of a million, three quarters full at most. */
+	size_t run = 0, longest = 0;
+	for (size_t i = 0; i < t.slots.cap; i++) {
+		run = t.slots.tags[i] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	assert_true(longest < 2000);
+	strtab_release(&t);
 }
 
 static void test_strtab(void **state)
@@ -250,10 +285,15 @@ static void test_bisect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vec),        cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_hash_churn), cmocka_unit_test(test_hash_functions),
-		cmocka_unit_test(test_strtab),     cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_pairtab),    cmocka_unit_test(test_bisect),
+		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_hash_churn),
+		cmocka_unit_test(test_hash_functions),
+		cmocka_unit_test(test_strtab),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_pairtab),
+		cmocka_unit_test(test_bisect),
+		cmocka_unit_test(test_chosen_strings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
