@@ -88,18 +88,19 @@ int analysis_hints(struct analysis *a, const struct profile *p, const struct ana
 	struct facts x = { .a = a, .p = p, .f = &f, .out = &out };
 
 	*ret = (struct hints){ .count = 0 };
+	bool is_cpu = !s->device_count && !s->ranks && !s->launches;
 	/* Of a program without accelerator, what ranks do together can be judged. */
-	if (!a->has_timeline || (!s->device_count && !s->ranks))
+	if (!is_cpu && (!a->has_timeline || (!s->device_count && !s->ranks)))
 		return 0;
 	int rc = filter_init(&f, a, filter, err);
 	if (rc < 0)
 		return rc;
 	take_summary(&x, s);
 	take_device(&x);
-	rc = facts_host(&x);
-	rc = rc ? rc : facts_device(&x);
-	rc = rc ? rc : facts_queues(&x);
-	rc = rc ? rc : facts_ranks(&x);
+	rc = is_cpu ? facts_cpu(&x, s) : facts_host(&x);
+	rc = rc || is_cpu ? rc : facts_device(&x);
+	rc = rc || is_cpu ? rc : facts_queues(&x);
+	rc = rc || is_cpu ? rc : facts_ranks(&x);
 	rc = rc ? rc : x.rc;
 	rc = rc ? rc : hints_choose(&out, ret);
 	strtab_release(&x.texts);

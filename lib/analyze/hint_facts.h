@@ -39,6 +39,8 @@ static inline bool facts_is_own(const struct frame *f)
 int facts_moments(struct facts *x, uint64_t ret[TOPIC_HINT_COUNT]);
 int facts_syncs(struct facts *x);
 
+/* hint_cpu.c: of a program without accelerator. */
+int facts_cpu(struct facts *x, const struct analysis_summary *s);
 /* hint_host.c, hint_device.c, hint_queues.c, hint_ranks.c. */
 int facts_host(struct facts *x);
 int facts_device(struct facts *x);

@@ -335,6 +335,44 @@ static uint64_t say_rank(const struct hint_facts *f, struct strbuf *out)
 	return p->ns;
 }
 
+/* ---- no device ---- */
+
+static uint64_t say_fp64(const struct hint_facts *f, struct strbuf *out)
+{
+	const struct hint_part *p = &f->fp64;
+	if (!is_part(p->ns, f->cpu_ns, 10))
+		return 0;
+	strbuf_printf(out, "Double precision: %s takes ", p->text);
+	add_time(out, p->ns);
+	strbuf_printf(out, " (%.1f %%)", percent(p->ns, f->cpu_ns));
+	add_where(out, "in", p);
+	strbuf_puts(out, "; float32 takes half.");
+	return p->ns / 2;
+}
+
+static uint64_t say_spin(const struct hint_facts *f, struct strbuf *out)
+{
+	if (!is_part(f->spin_ns, f->cpu_ns, 10))
+		return 0;
+	strbuf_puts(out, "Fewer threads (OMP_NUM_THREADS): ");
+	add_time(out, f->spin_ns);
+	strbuf_printf(out, " (%.1f %%) of CPU time goes into waiting for each other.",
+		      percent(f->spin_ns, f->cpu_ns));
+	return f->spin_ns;
+}
+
+static uint64_t say_waits(const struct hint_facts *f, struct strbuf *out)
+{
+	if (!f->cpu_ns || f->has_waits || f->cpu_ns >= f->elapsed_ns / 2)
+		return 0;
+	strbuf_puts(out, "On a CPU for ");
+	add_time(out, f->cpu_ns);
+	strbuf_puts(out, " of ");
+	add_time(out, f->elapsed_ns);
+	strbuf_puts(out, " only: 'record --off-cpu' shows what it waits for.");
+	return f->elapsed_ns - f->cpu_ns;
+}
+
 static const struct rule {
 	const char *name;
 	uint64_t (*say)(const struct hint_facts *f, struct strbuf *out);
@@ -347,7 +385,8 @@ static const struct rule {
 	{ "pageable", say_pageable, false }, { "serial", say_serial, false },
 	{ "kernel", say_kernel, true },      { "fp32", say_fp32, true },
 	{ "old-gemm", say_old_gemm, true },  { "small", say_small, true },
-	{ "memory", say_memory, true },
+	{ "memory", say_memory, true },      { "fp64", say_fp64, false },
+	{ "spin", say_spin, false },         { "waits", say_waits, false },
 };
 
 const char *hints_rule(size_t i)

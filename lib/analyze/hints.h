@@ -51,6 +51,12 @@ struct hint_facts {
 	struct hint_part small;     /* a kernel with fewer groups than units: @count of them */
 	struct hint_part serial;    /* waited for another queue's work: @ns, how many times */
 	struct hint_part slow_rank; /* others wait for it in collectives */
+
+	/* Of a program without accelerator, whose window is this CPU time of all threads. */
+	uint64_t cpu_ns, elapsed_ns;
+	bool has_waits;        /* they were recorded */
+	struct hint_part fp64; /* matrix products in double precision, and who asks for most */
+	uint64_t spin_ns;      /* in OpenMP's libraries themselves */
 };
 
 #define HINTS_MAX 3
@@ -78,7 +84,7 @@ const char *hints_rule(size_t i);
 #define HINT_METRICS                                                                         \
 	{                                                                                    \
 		"device-time", "launches", "idle-host", "syncs", "sync-idle", "memory-roof", \
-			"compute-roof"                                                       \
+			"compute-roof", "cpu-time", "blocked"                                \
 	}
 struct profile;
 int analysis_hints(struct analysis *a, const struct profile *p, const struct analysis_summary *s,

@@ -323,6 +323,34 @@ static void test_kernels(void **state)
 	expect(f, "memory", NULL, 0);
 }
 
+/* A program without accelerator: 100 ms of CPU time in as much time. */
+static void test_cpu(void **state)
+{
+	(void)state;
+	struct hint_facts f = { .runtime = "", .device = "", .arch = "" };
+	f.cpu_ns = f.window_ns = f.elapsed_ns = 100 * MS;
+	expect_silence(f);
+	f.fp64 = (struct hint_part){ "dgemm_", "attend (a.py:9)", 24 * MS, 0 };
+	expect(f, "fp64",
+	       "Double precision: dgemm_ takes 24.0 ms (24.0 %) in attend (a.py:9); float32 takes half.",
+	       12 * MS);
+	f.fp64.ns = 9 * MS;
+	f.spin_ns = 9 * MS;
+	expect_silence(f);
+	f.spin_ns = 30 * MS;
+	expect(f, "spin",
+	       "Fewer threads (OMP_NUM_THREADS): 30.0 ms (30.0 %) of CPU time goes into waiting for "
+	       "each other.",
+	       30 * MS);
+	f.spin_ns = 0;
+	f.elapsed_ns = 400 * MS;
+	expect(f, "waits",
+	       "On a CPU for 100 ms of 400 ms only: 'record --off-cpu' shows what it waits for.",
+	       100 * MS);
+	f.has_waits = true;
+	expect_silence(f);
+}
+
 /* Three lines at most; what the device could do better comes last while the host is what limits. */
 static void test_order(void **state)
 {
@@ -360,7 +388,8 @@ static void test_every_rule_is_tested(void **state)
 	static const char *const tested[] = { "graph",    "sync",   "function", "loader",
 					      "compile",  "lock",   "allocate", "rank",
 					      "pageable", "serial", "fp32",     "kernel",
-					      "old-gemm", "small",  "memory" };
+					      "old-gemm", "small",  "memory",   "fp64",
+					      "spin",     "waits" };
 	size_t rules = 0;
 	for (; hints_rule(rules); rules++) {
 		bool known = false;
@@ -375,10 +404,15 @@ static void test_every_rule_is_tested(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_healthy), cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_host),    cmocka_unit_test(test_sync),
-		cmocka_unit_test(test_device),  cmocka_unit_test(test_kernels),
-		cmocka_unit_test(test_order),   cmocka_unit_test(test_every_rule_is_tested),
+		cmocka_unit_test(test_healthy),
+		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_sync),
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_every_rule_is_tested),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
