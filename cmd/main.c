@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "cmd/bound.h"
 #include "cmd/cmd.h"
 #include "cmd/tell.h"
 
@@ -64,6 +65,9 @@ static int run_command(const char *name, int argc, char **argv)
 	if (asprintf(&full_name, "accel-prof %s", name) < 0)
 		return tell("out of memory");
 	argv[0] = full_name;
+	/* Those two read no file of strangers, and run what needs memory of its own. */
+	if (command->run != cmd_record && command->run != cmd_check)
+		bound_memory();
 	return command->run(argc, argv);
 }
 
