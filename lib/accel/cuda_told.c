@@ -81,9 +81,7 @@ static int put_unseen(struct cuda *c, const struct inject_work *w, uint32_t kern
 		.type = RECORD_LAUNCH,
 		.launch = {
 			.time_ns = w->start_ns,
-			.kind = w->kind == INJECT_LAUNCH_KERNEL ? LAUNCH_KERNEL
-				: w->kind == INJECT_LAUNCH_FILL ? LAUNCH_FILL
-								: LAUNCH_COPY,
+			.kind = told_work_kind(w->kind),
 			.kernel = kernel,
 			.queue = queue->record,
 			.correlation = correlation,
@@ -103,49 +101,16 @@ static uint64_t captured_as(const struct cuda_process *p, const struct inject_wo
 	return known ? *known : 0;
 }
 
-static int put_copy(struct cuda *c, const struct inject_work *w, const struct cuda_queue *queue,
-		    uint64_t correlation, uint64_t captured)
+/* CUPTI's words for copies. */
+static int name_of_work(struct cuda *c, const struct inject_work *w, uint32_t *ret)
 {
-	bool is_fill = w->kind == INJECT_LAUNCH_FILL;
-	const char *name = is_fill                              ? "Memset"
+	const char *name = w->kind == INJECT_LAUNCH_FILL        ? "Memset"
 			   : w->detail < ARRAY_SIZE(copy_names) ? copy_names[w->detail]
 								: copy_names[0];
-	struct record record = {
-		.type = RECORD_COPY,
-		.copy = {
-			.correlation = correlation,
-			.device = queue->device,
-			.queue = queue->record,
-			.kind = is_fill ? LAUNCH_FILL : LAUNCH_COPY,
-			.bytes = w->bytes,
-			.start_ns = w->start_ns,
-			.end_ns = w->end_ns,
-			.captured = captured,
-		},
-	};
-	int rc = capture_writer_string(c->host.writer, name, &record.copy.name);
 
-	return rc < 0 ? rc : capture_writer_put(c->host.writer, &record);
-}
-
-static int put_dispatch(struct cuda *c, const struct inject_work *w, uint32_t kernel,
-			const struct cuda_queue *queue, uint64_t correlation, uint64_t captured)
-{
-	struct record record = {
-		.type = RECORD_DISPATCH,
-		.dispatch = {
-			.correlation = correlation,
-			.device = queue->device,
-			.queue = queue->record,
-			.kernel = kernel,
-			.start_ns = w->start_ns,
-			.end_ns = w->end_ns,
-			.kind = LAUNCH_KERNEL,
-			.captured = captured,
-		},
-	};
-
-	return capture_writer_put(c->host.writer, &record);
+	*ret = 0;
+	return w->kind == INJECT_LAUNCH_KERNEL ? 0
+					       : capture_writer_string(c->host.writer, name, ret);
 }
 
 static int kernel_of_work(struct cuda_process *p, const struct inject_work *w,
@@ -192,9 +157,19 @@ static int take_work(struct cuda *c, struct cuda_process *p, const struct inject
 		rc = put_unseen(c, w, kernel, &queue, correlation);
 	if (rc < 0)
 		return rc;
-	if (w->kind == INJECT_LAUNCH_KERNEL)
-		return put_dispatch(c, w, kernel, &queue, correlation, captured_as(p, w));
-	return put_copy(c, w, &queue, correlation, captured_as(p, w));
+	struct accel_done done = {
+		.kind = told_work_kind(w->kind),
+		.correlation = correlation,
+		.device = queue.device,
+		.queue = queue.record,
+		.kernel = kernel,
+		.bytes = w->bytes,
+		.start_ns = w->start_ns,
+		.end_ns = w->end_ns,
+		.captured = captured_as(p, w),
+	};
+	rc = name_of_work(c, w, &done.name);
+	return rc < 0 ? rc : accel_done(c->host.writer, &done);
 }
 
 static int take_dropped(struct cuda *c, const struct accel_event *e, struct cursor *m)

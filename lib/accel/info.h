@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INFO and LOST records of the runtimes: what was collected, what was not, and why. */
+/* Records of the runtimes that are alike: INFO and LOST, of what was collected, what was not, and why; and what a
+ * device has done. */
 #pragma once
 
 #include "accel/accel.h"
@@ -12,3 +13,14 @@ int accel_info_number(struct capture_writer *w, const char *key, uint64_t number
 /* A LOST record, and what accel_loss() adds up; nothing for 0. The texts live as long as the program. */
 int accel_lost(const struct accel_host *host, uint64_t time_ns, const char *what, const char *why,
 	       uint64_t count);
+
+/* What a device has done. */
+struct accel_done {
+	uint8_t kind;                         /* enum launch_kind */
+	uint32_t device, queue, kernel, name; /* of the capture */
+	uint64_t correlation, bytes;
+	uint64_t captured; /* of a graph's: the record of what it was made of; 0: none */
+	uint64_t start_ns, end_ns;
+};
+/* A COPY record of what copies and fills, a DISPATCH record of all else. */
+int accel_done(struct capture_writer *w, const struct accel_done *done);

@@ -44,6 +44,8 @@ static int opencl_event(void *runtime, const struct accel_event *e)
 		return pocl_event(o, p, e);
 	case SITE_TOLD:
 		return opencl_told(o, p, e);
+	case SITE_TIMES:
+		return 0;
 	default:
 		break;
 	}
@@ -88,7 +90,7 @@ static int opencl_exited(void *runtime, uint32_t process, uint64_t time_ns)
 		return 0;
 	rc = opencl_waits_end(o, p, 0);
 	if (!p->has_pocl)
-		o->stats.untimed += p->launches;
+		o->stats.untimed += p->launches - p->timed;
 	opencl_process_free(p);
 	return rc;
 }
@@ -101,8 +103,8 @@ static int opencl_stop(void *runtime)
 	process_index_for_each(&o->processes, struct opencl_process, p) {
 		rc = rc ? rc : opencl_waits_end(o, p, 0);
 		if (!p->has_pocl) {
-			o->stats.untimed += p->launches;
-			p->launches = 0;
+			o->stats.untimed += p->launches - p->timed;
+			p->launches = p->timed = 0;
 		}
 	}
 	return rc;
@@ -118,10 +120,11 @@ static int opencl_describe(void *runtime)
 
 	if (s->untimed) {
 		snprintf(text, sizeof(text),
-			 "%" PRIu64 " of %" PRIu64
-			 " OpenCL launches went to a runtime that does not "
-			 "tell when work starts and ends; of the OpenCL runtimes only POCL does",
-			 s->untimed, s->launches);
+			 "%" PRIu64 " of %" PRIu64 " OpenCL launches went to a runtime that %s",
+			 s->untimed, s->launches,
+			 o->wants_times ? "did not tell when work started and ended"
+					: "tells when work starts and ends only if it is asked: "
+					  "--accel opencl:times");
 		rc = accel_info(w, "missing.device-time", text);
 	}
 	rc = rc ? rc : accel_info_number(w, "opencl.launches", s->launches);
@@ -133,8 +136,31 @@ static int opencl_describe(void *runtime)
 	rc = rc ? rc : accel_info_number(w, "opencl.unnamed-kernels", s->unnamed);
 	rc = rc ? rc : accel_info_number(w, "opencl.cut-programs", s->cut);
 	rc = rc ? rc : accel_info_number(w, "opencl.located-kernels", s->located);
+	rc = rc ? rc : accel_info_number(w, "opencl.timed", s->timed);
 	return rc;
 }
+
+static int opencl_set(void *runtime, const char *key, const char *value, struct err *err)
+{
+	struct opencl *o = runtime;
+
+	(void)key, (void)value, (void)err;
+	o->wants_times = true;
+	return 0;
+}
+
+static bool opencl_wants(void *runtime, const struct probe_site *site, bool samples)
+{
+	const struct opencl *o = runtime;
+
+	(void)site, (void)samples;
+	return o->wants_times;
+}
+
+static const struct accel_option options[] = {
+	{ "times", NULL },
+	{ 0 },
+};
 
 const struct accel_ops opencl_ops = {
 	.name = "opencl",
@@ -145,7 +171,10 @@ const struct accel_ops opencl_ops = {
 		  .library = INJECT_OPENCL_FILE,
 		  .runtime = "libigdrcl",
 		  .function = "accel_prof_opencl_start" },
+	.options = options,
 	.open = opencl_open,
+	.set = opencl_set,
+	.wants = opencl_wants,
 	.event = opencl_event,
 	.exited = opencl_exited,
 	.stop = opencl_stop,

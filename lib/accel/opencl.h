@@ -58,6 +58,7 @@ enum opencl_site {
 	SITE_POCL_RUNNING,
 	SITE_POCL_COMPLETE,
 	SITE_TOLD, /* by the library inside */
+	SITE_TIMES,
 	/* From here on SITE_TRANSFER's own: SITE_TRANSFERS + index of opencl_transfers[]. */
 	SITE_TRANSFERS = 64,
 };
@@ -78,6 +79,7 @@ struct opencl_transfer {
 	uint16_t command;  /* enum opencl_command */
 	uint8_t kind;      /* enum launch_kind */
 	bool has_region;   /* three values behind the queue: their product is the size; else one */
+	bool is_timed;     /* by the library inside, where times are asked for */
 	const char *title; /* what is shown */
 };
 const struct opencl_transfer *opencl_transfer(const struct probe_site *site);
@@ -96,6 +98,7 @@ struct opencl_launch {
 	uint64_t time_ns;
 	uint64_t ended_ns; /* when its thread was seen outside the call; 0: not yet */
 	uint32_t kernel, name;
+	uint32_t tid;
 	uint32_t grid[3]; /* 0: not known */
 	uint16_t command; /* enum opencl_command; 0: none will come of it */
 	uint8_t kind;     /* enum launch_kind */
@@ -167,8 +170,9 @@ struct opencl_process {
 	bool groups_agree, groups_disagree;
 	uint32_t device_searches;
 	bool has_pocl;
-	bool is_told; /* by a library inside, of kernels of Intel's driver */
-	uint64_t launches;
+	bool is_told;  /* by a library inside, of kernels of Intel's driver */
+	bool is_timed; /* it also tells when the device worked */
+	uint64_t launches, timed;
 	struct told_code code;
 };
 
@@ -184,6 +188,7 @@ struct opencl_stats {
 	uint64_t unnamed;  /* kernels whose name could not be found */
 	uint64_t cut;      /* program texts that were too long */
 	uint64_t located;  /* kernels whose place in the device's memory was told */
+	uint64_t timed;    /* launches of which the library inside has told when */
 };
 
 struct opencl {
@@ -191,6 +196,7 @@ struct opencl {
 	struct process_index processes;
 	struct hash device_names; /* name, hashed with the ordinal -> number of the record */
 	uint32_t runtime_name;    /* string */
+	bool wants_times;         /* of the library inside */
 	struct opencl_stats stats;
 };
 
@@ -216,6 +222,12 @@ int opencl_program_created(struct opencl *o, struct opencl_process *p, const str
 int opencl_kernel(struct opencl *o, struct opencl_process *p, uint64_t handle, struct kernel *ret);
 
 /* opencl_launch.c */
+/* The device worked on what a command state tells, from its start until @end_ns. */
+int opencl_dispatched(struct opencl *o, const struct opencl_queue *q,
+		      const struct opencl_command_state *state, uint64_t end_ns);
+/* The library inside has told when. */
+int opencl_timed(struct opencl *o, struct opencl_process *p, const struct inject_time *time,
+		 uint32_t tid);
 int opencl_launched(struct opencl *o, struct opencl_process *p, const struct accel_event *e);
 /* A thread was seen outside the call of its last launch. */
 int opencl_thread_seen(struct opencl *o, struct opencl_process *p, const struct accel_event *e);

@@ -124,17 +124,30 @@ static int told_device(void *data, uint64_t handle, uint32_t *ret)
 	return opencl_device(to->o, to->p, handle, ret);
 }
 
+static int take_time(void *data, const struct inject_time *time, uint32_t tid)
+{
+	const struct told_to *to = data;
+
+	return opencl_timed(to->o, to->p, time, tid);
+}
+
 int opencl_told(struct opencl *o, struct opencl_process *p, const struct accel_event *e)
 {
 	const struct told_taker taker = {
 		.kernels = &p->kernels,
 		.device = told_device,
+		.time = take_time,
 		.data = &(struct told_to){ o, p },
 		.located = &o->stats.located,
 	};
 
+	int rc;
+
 	p->is_told = true;
-	return told_code_batch(&p->code, &taker, e);
+	rc = told_code_batch(&p->code, &taker, e);
+	/* A thread introduces itself before it asks for work. */
+	p->is_timed |= p->code.threads.len > 0;
+	return rc;
 }
 
 /* The library inside has told of it before the call that made it returned. */

@@ -2,6 +2,8 @@
 /* Work as the host asks for it: LAUNCH records, and what waits to be joined with the device's. */
 #include "accel/opencl.h"
 
+#include "accel/info.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ struct opencl_launch *opencl_launch_get(struct opencl_queue *q, uint64_t number)
 /* Drop what is joined at the front, and, beyond the limit, the oldest. */
 static void trim(struct opencl *o, const struct opencl_process *p, struct opencl_queue *q)
 {
-	size_t limit = p->has_pocl ? OPENCL_WAITING_MAX : OPENCL_WAITING_MAX_MUTE;
+	size_t limit = p->has_pocl || p->is_timed ? OPENCL_WAITING_MAX : OPENCL_WAITING_MAX_MUTE;
 
 	while (q->first < q->launches.len && (q->launches.data[q->first].is_joined ||
 					      (q->launches.data[q->first].is_passed_over &&
@@ -32,7 +34,7 @@ static void trim(struct opencl *o, const struct opencl_process *p, struct opencl
 		q->first++;
 	if (q->launches.len - q->first > limit) {
 		q->first++;
-		o->stats.given_up += p->has_pocl;
+		o->stats.given_up += p->has_pocl || p->is_timed;
 	}
 	if (q->first < PASSED_MIN || q->first * 2 < q->launches.len)
 		return;
@@ -123,6 +125,7 @@ static int describe_launch(struct opencl *o, struct opencl_process *p, const str
 		launch->kind = transfer->kind;
 		launch->command = transfer->command;
 		launch->bytes = e->value[1];
+		launch->is_joined = p->is_timed && !transfer->is_timed;
 		if (transfer->has_region &&
 		    (__builtin_mul_overflow(e->value[1], e->value[2], &launch->bytes) ||
 		     __builtin_mul_overflow(launch->bytes, e->value[3], &launch->bytes)))
@@ -138,7 +141,7 @@ int opencl_launched(struct opencl *o, struct opencl_process *p, const struct acc
 {
 	struct record record = { .type = RECORD_LAUNCH };
 	struct record_launch *r = &record.launch;
-	struct opencl_launch launch = { .time_ns = e->time_ns };
+	struct opencl_launch launch = { .time_ns = e->time_ns, .tid = e->tid };
 	size_t queue;
 	int rc;
 
@@ -164,6 +167,90 @@ int opencl_launched(struct opencl *o, struct opencl_process *p, const struct acc
 	o->stats.launches++;
 	p->launches++;
 	return add_launch(o, p, e, queue, &launch);
+}
+
+int opencl_dispatched(struct opencl *o, const struct opencl_queue *q,
+		      const struct opencl_command_state *state, uint64_t end_ns)
+{
+	return accel_done(o->host.writer, &(struct accel_done){
+						  .kind = state->kind,
+						  .correlation = state->correlation,
+						  .device = q->device,
+						  .queue = q->record,
+						  .kernel = state->kernel,
+						  .name = state->name,
+						  .bytes = state->bytes,
+						  .start_ns = state->start_ns ? state->start_ns
+									      : state->submitted_ns,
+						  .end_ns = end_ns,
+					  });
+}
+
+/* What @tid asked for last before a time. */
+static struct opencl_launch *launch_before(struct opencl_queue *q, uint32_t tid, uint64_t time_ns)
+{
+	size_t low = 0, high = q->launches.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (q->launches.data[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	high = low > OPENCL_SEARCH_MAX ? low - OPENCL_SEARCH_MAX : 0;
+	while (low > high && q->launches.data[low - 1].tid != tid)
+		low--;
+	return low > high && !q->launches.data[low - 1].is_joined ? &q->launches.data[low - 1]
+								  : NULL;
+}
+
+/* Work whose launch was in another file, or was lost. */
+static int launch_untold(struct opencl *o, const struct opencl_queue *q,
+			 const struct inject_time *time, struct opencl_command_state *state)
+{
+	struct record record = { .type = RECORD_LAUNCH };
+
+	state->kind = told_work_kind(time->kind);
+	state->correlation = o->host.correlation(o->host.data);
+	record.launch = (struct record_launch){
+		.time_ns = time->start_ns,
+		.kind = state->kind,
+		.queue = q->record,
+		.correlation = state->correlation,
+		.flags = q->is_synced ? 0 : LAUNCH_BEFORE_WINDOW,
+	};
+	o->stats.unseen += q->is_synced;
+	o->stats.before += !q->is_synced;
+	return capture_writer_put(o->host.writer, &record);
+}
+
+int opencl_timed(struct opencl *o, struct opencl_process *p, const struct inject_time *time,
+		 uint32_t tid)
+{
+	struct opencl_command_state state = { .start_ns = time->start_ns };
+	struct opencl_launch *launch;
+	struct opencl_queue *q;
+	size_t queue;
+	int rc = opencl_queue(o, p, time->handle, &queue);
+
+	if (rc < 0)
+		return rc;
+	q = &p->queues.data[queue];
+	launch = launch_before(q, tid, time->call_ns);
+	if (launch) {
+		launch->is_joined = true;
+		state.kind = launch->kind;
+		state.correlation = launch->correlation;
+		state.kernel = launch->kernel;
+		state.name = launch->name;
+		state.bytes = launch->bytes;
+		p->timed++;
+		o->stats.timed++;
+	} else {
+		rc = launch_untold(o, q, time, &state);
+	}
+	return rc < 0 ? rc : opencl_dispatched(o, q, &state, time->end_ns);
 }
 
 int opencl_thread_seen(struct opencl *o, struct opencl_process *p, const struct accel_event *e)

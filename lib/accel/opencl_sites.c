@@ -46,28 +46,28 @@
 #define TRANSFER_SVM_MIGRATE  21
 
 static const struct opencl_transfer transfers[] = {
-	[TRANSFER_READ] = { 0x11f3, LAUNCH_COPY, false, "Read Buffer" },
-	[TRANSFER_WRITE] = { 0x11f4, LAUNCH_COPY, false, "Write Buffer" },
-	[TRANSFER_COPY] = { 0x11f5, LAUNCH_COPY, false, "Copy Buffer" },
-	[TRANSFER_READ_IMAGE] = { 0x11f6, LAUNCH_COPY, false, "Read Image" },
-	[TRANSFER_WRITE_IMAGE] = { 0x11f7, LAUNCH_COPY, false, "Write Image" },
-	[TRANSFER_COPY_IMAGE] = { 0x11f8, LAUNCH_COPY, false, "Copy Image" },
-	[TRANSFER_IMAGE_BUFFER] = { 0x11f9, LAUNCH_COPY, false, "Copy Image to Buffer" },
-	[TRANSFER_BUFFER_IMAGE] = { 0x11fa, LAUNCH_COPY, false, "Copy Buffer to Image" },
-	[TRANSFER_MAP] = { 0x11fb, LAUNCH_COPY, false, "Map Buffer" },
-	[TRANSFER_MAP_IMAGE] = { 0x11fc, LAUNCH_COPY, false, "Map Image" },
-	[TRANSFER_UNMAP] = { 0x11fd, LAUNCH_COPY, false, "Unmap" },
-	[TRANSFER_READ_RECT] = { 0x1201, LAUNCH_COPY, true, "Read Buffer Rect" },
-	[TRANSFER_WRITE_RECT] = { 0x1202, LAUNCH_COPY, true, "Write Buffer Rect" },
-	[TRANSFER_COPY_RECT] = { 0x1203, LAUNCH_COPY, true, "Copy Buffer Rect" },
-	[TRANSFER_MIGRATE] = { 0x1206, LAUNCH_COPY, false, "Migrate" },
-	[TRANSFER_FILL] = { 0x1207, LAUNCH_FILL, false, "Fill Buffer" },
-	[TRANSFER_FILL_IMAGE] = { 0x1208, LAUNCH_FILL, false, "Fill Image" },
-	[TRANSFER_SVM_MEMCPY] = { 0x120a, LAUNCH_COPY, false, "SVM Memcpy" },
-	[TRANSFER_SVM_FILL] = { 0x120b, LAUNCH_FILL, false, "SVM Fill" },
-	[TRANSFER_SVM_MAP] = { 0x120c, LAUNCH_COPY, false, "SVM Map" },
-	[TRANSFER_SVM_UNMAP] = { 0x120d, LAUNCH_COPY, false, "SVM Unmap" },
-	[TRANSFER_SVM_MIGRATE] = { 0x120e, LAUNCH_COPY, false, "SVM Migrate" },
+	[TRANSFER_READ] = { 0x11f3, LAUNCH_COPY, false, true, "Read Buffer" },
+	[TRANSFER_WRITE] = { 0x11f4, LAUNCH_COPY, false, true, "Write Buffer" },
+	[TRANSFER_COPY] = { 0x11f5, LAUNCH_COPY, false, true, "Copy Buffer" },
+	[TRANSFER_READ_IMAGE] = { 0x11f6, LAUNCH_COPY, false, false, "Read Image" },
+	[TRANSFER_WRITE_IMAGE] = { 0x11f7, LAUNCH_COPY, false, false, "Write Image" },
+	[TRANSFER_COPY_IMAGE] = { 0x11f8, LAUNCH_COPY, false, false, "Copy Image" },
+	[TRANSFER_IMAGE_BUFFER] = { 0x11f9, LAUNCH_COPY, false, false, "Copy Image to Buffer" },
+	[TRANSFER_BUFFER_IMAGE] = { 0x11fa, LAUNCH_COPY, false, false, "Copy Buffer to Image" },
+	[TRANSFER_MAP] = { 0x11fb, LAUNCH_COPY, false, false, "Map Buffer" },
+	[TRANSFER_MAP_IMAGE] = { 0x11fc, LAUNCH_COPY, false, false, "Map Image" },
+	[TRANSFER_UNMAP] = { 0x11fd, LAUNCH_COPY, false, false, "Unmap" },
+	[TRANSFER_READ_RECT] = { 0x1201, LAUNCH_COPY, true, false, "Read Buffer Rect" },
+	[TRANSFER_WRITE_RECT] = { 0x1202, LAUNCH_COPY, true, false, "Write Buffer Rect" },
+	[TRANSFER_COPY_RECT] = { 0x1203, LAUNCH_COPY, true, false, "Copy Buffer Rect" },
+	[TRANSFER_MIGRATE] = { 0x1206, LAUNCH_COPY, false, false, "Migrate" },
+	[TRANSFER_FILL] = { 0x1207, LAUNCH_FILL, false, true, "Fill Buffer" },
+	[TRANSFER_FILL_IMAGE] = { 0x1208, LAUNCH_FILL, false, false, "Fill Image" },
+	[TRANSFER_SVM_MEMCPY] = { 0x120a, LAUNCH_COPY, false, true, "SVM Memcpy" },
+	[TRANSFER_SVM_FILL] = { 0x120b, LAUNCH_FILL, false, true, "SVM Fill" },
+	[TRANSFER_SVM_MAP] = { 0x120c, LAUNCH_COPY, false, false, "SVM Map" },
+	[TRANSFER_SVM_UNMAP] = { 0x120d, LAUNCH_COPY, false, false, "SVM Unmap" },
+	[TRANSFER_SVM_MIGRATE] = { 0x120e, LAUNCH_COPY, false, false, "SVM Migrate" },
 };
 
 const struct opencl_transfer *opencl_transfer(const struct probe_site *site)
@@ -216,6 +216,7 @@ const struct probe_site opencl_sites[] = {
 	/* function, line, event, message */
 	POCL_EVENT(SITE_POCL_COMPLETE, "pocl_update_event_complete", ARG(2)),
 	TOLD_BATCH(SITE_TOLD, INJECT_OPENCL_LIBRARY, INJECT_OPENCL_BATCH, INJECT_OPENCL_LISTENERS),
+	TOLD_REQUEST(SITE_TIMES, INJECT_OPENCL_LIBRARY, INJECT_OPENCL_TIMES, INJECT_OPENCL_TIMERS),
 	{ 0 },
 };
 

@@ -262,39 +262,6 @@ static int begin_command(struct opencl *o, struct opencl_process *p, const struc
 	return rc < 0 ? rc : add_command(p, view.event, &state);
 }
 
-static int put_dispatch(struct opencl *o, const struct opencl_queue *q,
-			const struct opencl_command_state *state, uint64_t end_ns)
-{
-	struct record record = { .type = RECORD_DISPATCH };
-	uint64_t start_ns = state->start_ns ? state->start_ns : state->submitted_ns;
-
-	if (state->kind == LAUNCH_COPY || state->kind == LAUNCH_FILL) {
-		record.type = RECORD_COPY;
-		record.copy = (struct record_copy){
-			.correlation = state->correlation,
-			.device = q->device,
-			.queue = q->record,
-			.name = state->name,
-			.kind = state->kind,
-			.bytes = state->bytes,
-			.start_ns = start_ns,
-			.end_ns = end_ns,
-		};
-	} else {
-		record.dispatch = (struct record_dispatch){
-			.correlation = state->correlation,
-			.device = q->device,
-			.queue = q->record,
-			.kernel = state->kernel,
-			.name = state->name,
-			.kind = state->kind,
-			.start_ns = start_ns,
-			.end_ns = end_ns,
-		};
-	}
-	return capture_writer_put(o->host.writer, &record);
-}
-
 /* Waits that this completion may be the end of. */
 static void update_waits(struct opencl_process *p, const struct accel_event *e,
 			 const struct opencl_command_state *state)
@@ -319,7 +286,7 @@ static int end_command(struct opencl *o, struct opencl_process *p, const struct 
 	if (!index)
 		return 0;
 	const struct opencl_command_state *state = &p->commands.data[*index];
-	rc = put_dispatch(o, &p->queues.data[state->queue], state, e->time_ns);
+	rc = opencl_dispatched(o, &p->queues.data[state->queue], state, e->time_ns);
 	forget_command(p, e->value[0]);
 	return rc;
 }
@@ -328,6 +295,9 @@ int pocl_event(struct opencl *o, struct opencl_process *p, const struct accel_ev
 {
 	uint64_t *index;
 
+	/* The library inside tells it all. */
+	if (p->is_timed)
+		return 0;
 	p->has_pocl = true;
 	switch (e->site->id) {
 	case SITE_POCL_SUBMITTED:

@@ -44,3 +44,9 @@
 			  .max = INJECT_BATCH_BYTES },                                             \
 		.lasts = LASTS_BY_MESSAGE, .counter = (listeners)                                  \
 	}
+/* Never called: a probe on it asks the library for what accel_wants() says. */
+#define TOLD_REQUEST(number, file, function, listeners)                  \
+	{                                                                \
+		.library = (file), .symbol = (function), .id = (number), \
+		.flags = PROBE_ON_REQUEST, .counter = (listeners)        \
+	}

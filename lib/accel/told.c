@@ -29,6 +29,13 @@ bool told_next(struct span *batch, struct told_message *ret)
 	return true;
 }
 
+uint8_t told_work_kind(uint32_t kind)
+{
+	return kind == INJECT_LAUNCH_KERNEL ? LAUNCH_KERNEL
+	       : kind == INJECT_LAUNCH_FILL ? LAUNCH_FILL
+					    : LAUNCH_COPY;
+}
+
 bool told_lasts(const struct told_message *m, uint64_t *ret_identity)
 {
 	struct cursor body = m->body;
@@ -40,6 +47,7 @@ bool told_lasts(const struct told_message *m, uint64_t *ret_identity)
 		*ret_identity = m->type;
 		return true;
 	case INJECT_NAME:
+	case INJECT_THREAD:
 		if (cursor_u32(&body, &name, NULL) < 0)
 			return false;
 		*ret_identity = hash_u64(hash_pair(m->type, name));

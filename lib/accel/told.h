@@ -27,6 +27,9 @@ struct told_message {
 /* The next message at the front of @batch, which is then what is behind it. */
 bool told_next(struct span *batch, struct told_message *ret);
 
+/* An enum launch_kind for an enum inject_launch_kind of a device's work. */
+uint8_t told_work_kind(uint32_t kind);
+
 /* Does it hold until it is told otherwise, and of what? The same thing has the same number. */
 bool told_lasts(const struct told_message *m, uint64_t *ret_identity);
 

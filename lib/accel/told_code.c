@@ -30,6 +30,7 @@ void told_code_release(struct told_code *c)
 {
 	forget_modules(c);
 	hash_release(&c->names);
+	hash_release(&c->threads);
 	told_image_release(&c->image);
 }
 
@@ -142,14 +143,53 @@ static int take_kernel(struct told_code *c, const struct told_taker *taker,
 	return accel_code_loaded(taker->kernels->host->accel, &code);
 }
 
-static int take_status(const struct told_taker *taker, struct span text)
+static int take_thread(struct told_code *c, const struct accel_event *e, struct cursor *m)
+{
+	uint32_t number;
+
+	if (cursor_u32(m, &number, NULL) < 0)
+		return 0;
+	if (c->threads.len >= TOLD_THREADS_MAX)
+		hash_release(&c->threads);
+	return hash_set(&c->threads, number, e->tid);
+}
+
+static int take_time(const struct told_code *c, const struct told_taker *taker,
+		     const struct told_message *m)
+{
+	struct inject_time time;
+	uint64_t *tid;
+
+	if (m->whole.size < sizeof(time))
+		return 0;
+	memcpy(&time, m->whole.data, sizeof(time));
+	if (time.end_ns < time.start_ns)
+		return 0;
+	tid = hash_get(&c->threads, time.thread);
+	return taker->time(taker->data, &time, tid ? (uint32_t)*tid : 0);
+}
+
+static int take_dropped(const struct told_taker *taker, const struct accel_event *e,
+			struct cursor *m)
+{
+	uint64_t count;
+
+	if (cursor_u64(m, &count, NULL) < 0)
+		return 0;
+	return accel_lost(taker->kernels->host, e->time_ns, "dispatch",
+			  "times of work that could not be kept inside the program", count);
+}
+
+static int take_status(const struct told_taker *taker, uint16_t about, struct span text)
 {
 	char copy[256];
 	size_t size = text.size < sizeof(copy) - 1 ? text.size : sizeof(copy) - 1;
 
 	memcpy(copy, text.data, size);
 	copy[size] = '\0';
-	return accel_info(taker->kernels->host->writer, "missing.code", copy);
+	return accel_info(taker->kernels->host->writer,
+			  about == INJECT_STATUS_TIME ? "missing.device-time" : "missing.code",
+			  copy);
 }
 
 static int take_message(struct told_code *c, const struct told_taker *taker,
@@ -159,9 +199,15 @@ static int take_message(struct told_code *c, const struct told_taker *taker,
 
 	switch (m->type) {
 	case INJECT_STATUS:
-		return take_status(taker, m->body.span);
+		return take_status(taker, m->about, m->body.span);
 	case INJECT_NAME:
 		return told_name(&c->names, taker->kernels->host->writer, &m->body);
+	case INJECT_THREAD:
+		return take_thread(c, e, &m->body);
+	case INJECT_TIME:
+		return take_time(c, taker, m);
+	case INJECT_DROPPED:
+		return take_dropped(taker, e, &m->body);
 	case INJECT_CODE:
 		return take_code(c, taker, &m->body);
 	case INJECT_KERNEL:

@@ -8,12 +8,14 @@
 #include "accel/kernel_table.h"
 #include "accel/told.h"
 #include "base/vec.h"
+#include "inject/message.h"
 
 /* For each process; large programs have some thousand. Beyond, the first are forgotten: their kernels keep their
  * records. */
 #define TOLD_MODULES_MAX 65536
 /* Kernels of all of them: the same. */
-#define TOLD_PARTS_MAX (1u << 20)
+#define TOLD_PARTS_MAX   (1u << 20)
+#define TOLD_THREADS_MAX 65536
 
 struct told_part {
 	uint64_t address, size;
@@ -28,8 +30,9 @@ struct told_module {
 struct told_code {
 	struct hash index; /* module -> modules */
 	VEC(struct told_module) modules;
-	size_t parts;      /* of all modules, also of those in whose place others are */
-	struct hash names; /* the target's number of a name -> string */
+	size_t parts;        /* of all modules, also of those in whose place others are */
+	struct hash names;   /* the target's number of a name -> string */
+	struct hash threads; /* the target's number of a thread -> tid */
 	struct told_image image;
 };
 
@@ -38,6 +41,8 @@ struct told_taker {
 	struct kernel_table *kernels;
 	/* The DEVICE record of what the target calls so; 0: it does not say which. */
 	int (*device)(void *data, uint64_t handle, uint32_t *ret);
+	/* When the device worked; @tid 0: not known. */
+	int (*time)(void *data, const struct inject_time *time, uint32_t tid);
 	void *data;
 	uint64_t *located; /* counts kernels */
 };

@@ -31,6 +31,8 @@ static void process_free(void *state)
 	kernel_table_release(&p->kernels);
 	hash_release(&p->list_index);
 	hash_release(&p->queue_index);
+	hash_release(&p->awaited_index);
+	vec_release(&p->awaited);
 	told_code_release(&p->code);
 	vec_release(&p->lists);
 	vec_release(&p->queues);
@@ -98,6 +100,8 @@ static int ze_event(void *runtime, const struct accel_event *e)
 		return ze_device_pci_told(p, e);
 	case SITE_TOLD:
 		return ze_told(z, p, e);
+	case SITE_TIMES:
+		return 0;
 	default:
 		return ze_launched(z, p, e);
 	}
@@ -119,20 +123,46 @@ static int ze_describe(void *runtime)
 	char text[256];
 	int rc = 0;
 
-	if (z->stats.launches) {
+	/* What is executed again is one launch of much work. */
+	if (z->stats.launches > z->stats.timed) {
 		snprintf(text, sizeof(text),
 			 "%" PRIu64
 			 " Level Zero launches were seen as they were asked for, which does "
-			 "not tell when the device works on them",
-			 z->stats.launches);
+			 "not tell when the device works on them%s",
+			 z->stats.launches - z->stats.timed,
+			 z->wants_times ? "" : ": --accel levelzero:times asks for that");
 		rc = accel_info(w, "missing.device-time", text);
 	}
 	rc = rc ? rc : accel_info_number(w, "levelzero.launches", z->stats.launches);
 	rc = rc ? rc : accel_info_number(w, "levelzero.replayed", z->stats.replays);
 	rc = rc ? rc : accel_info_number(w, "levelzero.cut-lists", z->stats.cut);
 	rc = rc ? rc : accel_info_number(w, "levelzero.located-kernels", z->stats.located);
+	rc = rc ? rc : accel_info_number(w, "levelzero.timed", z->stats.timed);
+	rc = rc ? rc : accel_info_number(w, "levelzero.launched-before", z->stats.before);
 	return rc ? rc : accel_info_number(w, "levelzero.unnamed-kernels", z->stats.unnamed);
 }
+
+static int ze_set(void *runtime, const char *key, const char *value, struct err *err)
+{
+	struct ze *z = runtime;
+
+	(void)key, (void)value, (void)err;
+	z->wants_times = true;
+	return 0;
+}
+
+static bool ze_wants(void *runtime, const struct probe_site *site, bool samples)
+{
+	const struct ze *z = runtime;
+
+	(void)site, (void)samples;
+	return z->wants_times;
+}
+
+static const struct accel_option options[] = {
+	{ "times", NULL },
+	{ 0 },
+};
 
 const struct accel_ops ze_ops = {
 	.name = "levelzero",
@@ -144,7 +174,10 @@ const struct accel_ops ze_ops = {
 		  .library = INJECT_ZE_FILE,
 		  .runtime = "libze_loader",
 		  .function = "accel_prof_ze_start" },
+	.options = options,
 	.open = ze_open,
+	.set = ze_set,
+	.wants = ze_wants,
 	.event = ze_event,
 	.exited = ze_exited,
 	.describe = ze_describe,

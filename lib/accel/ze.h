@@ -35,15 +35,17 @@
 /* One call may execute lists of a million pieces. No device begins as many in a second; what else is asked for is
  * counted as cut. */
 #define ZE_LAUNCHES_PER_SECOND (1u << 19)
+/* Events that are awaited: the library inside has some ten thousand, and programs theirs. */
+#define ZE_AWAITED_MAX 65536
 /* Kernels of one call, and lists of one call; and how many of them are taken along with it. */
 #define ZE_ARRAY_MAX   4096
 #define ZE_ARRAY_FIRST 8
 
 /* Words of a probe_site's id. */
 enum ze_site {
-	SITE_LAUNCH = 1,      /* list, kernel, groups as a word and a half */
-	SITE_LAUNCH_SIZED,    /* and the size of a group */
-	SITE_LAUNCH_INDIRECT, /* list, kernel */
+	SITE_LAUNCH = 1,      /* list, kernel, groups as a word and a half, event */
+	SITE_LAUNCH_SIZED,    /* the same with the size of a group before the event */
+	SITE_LAUNCH_INDIRECT, /* list, kernel, event */
 	SITE_LAUNCH_SEVERAL,  /* list, number of kernels, place of the kernels, first kernels */
 	SITE_EXECUTE,         /* the same of lists, executed by a queue */
 	SITE_EXECUTE_IN,      /* or by a list */
@@ -59,6 +61,7 @@ enum ze_site {
 	SITE_DEVICE,
 	SITE_DEVICE_PCI,
 	SITE_TOLD,
+	SITE_TIMES,
 	/* From here on SITE_TRANSFERS + index of the table of transfers. */
 	SITE_TRANSFERS = 64,
 };
@@ -66,7 +69,7 @@ enum ze_site {
 extern const struct probe_site ze_sites[];
 extern const char *const ze_libraries[];
 
-/* A call that moves or fills memory. Its values are the list and, with @has_size, the bytes. */
+/* A call that moves or fills memory. Its values are the list and, with @has_size, the bytes; and for some the event. */
 struct ze_transfer {
 	const char *title;
 	uint8_t kind; /* enum launch_kind */
@@ -94,12 +97,20 @@ struct ze_work {
 	uint32_t grid[3], block[3];
 	uint8_t kind; /* enum launch_kind */
 	uint64_t bytes, count;
+	uint64_t correlation; /* of the last time that it was asked for */
+};
+
+/* Work that an event of the target's will tell of. */
+struct ze_awaited {
+	uint64_t event, list;
+	size_t work; /* of the list, unless that is immediate */
+	struct ze_work asked;
 };
 
 struct ze_list {
 	uint64_t handle;
 	bool is_immediate;
-	bool is_executed;      /* once at least since it was last empty */
+	uint64_t executed;     /* how often since it was last empty */
 	bool is_cut;           /* there was more than is kept here */
 	struct ze_queue queue; /* an immediate one's */
 	VEC(struct ze_work) work;
@@ -116,6 +127,8 @@ struct ze_process {
 	struct hash queue_index;             /* handle -> queues */
 	VEC(struct ze_queue) queues;
 	VEC(struct ze_device) devices;
+	struct hash awaited_index; /* event -> awaited */
+	VEC(struct ze_awaited) awaited;
 	struct host_waits waits;
 	struct told_code code;
 };
@@ -127,6 +140,8 @@ struct ze_stats {
 	uint64_t unnamed;  /* kernels whose name was not seen */
 	uint64_t cut;      /* lists of which not all work could be kept */
 	uint64_t located;  /* kernels whose place in the device's memory was told */
+	uint64_t timed;    /* launches of which the library inside has told when */
+	uint64_t before;   /* work that was told of, and whose launch was not seen */
 };
 
 struct ze {
@@ -134,6 +149,7 @@ struct ze {
 	struct process_index processes;
 	struct hash devices; /* name and place, hashed -> number of the DEVICE record */
 	struct ze_stats stats;
+	bool wants_times; /* of the library inside */
 };
 
 /* ze_device.c */
@@ -156,6 +172,8 @@ int ze_told(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_kernel(struct ze *z, struct ze_process *p, uint64_t handle, struct kernel *ret);
 
 /* ze_launch.c */
+/* The library inside has told when. */
+int ze_timed(struct ze *z, struct ze_process *p, const struct inject_time *time);
 int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_executed(struct ze *z, struct ze_process *p, const struct accel_event *e);
 int ze_waiting(struct ze *z, struct ze_process *p, const struct accel_event *e);

@@ -183,7 +183,7 @@ static void empty(struct ze_process *p, struct ze_list *list)
 {
 	p->kept -= list->work.len;
 	vec_release(&list->work);
-	list->is_executed = false;
+	list->executed = 0;
 	list->is_cut = false;
 }
 

@@ -49,11 +49,20 @@ static int told_device(void *data, uint64_t handle, uint32_t *ret)
 	return ze_device(to->z, to->p, handle, ret);
 }
 
+static int take_time(void *data, const struct inject_time *time, uint32_t tid)
+{
+	const struct told_to *to = data;
+
+	(void)tid;
+	return ze_timed(to->z, to->p, time);
+}
+
 int ze_told(struct ze *z, struct ze_process *p, const struct accel_event *e)
 {
 	const struct told_taker taker = {
 		.kernels = &p->kernels,
 		.device = told_device,
+		.time = take_time,
 		.data = &(struct told_to){ z, p },
 		.located = &z->stats.located,
 	};

@@ -2,6 +2,9 @@
 /* Work as the host asks for it, and its waits: LAUNCH and SYNC records. */
 #include "accel/ze.h"
 
+#include "accel/info.h"
+
+#include <errno.h>
 #include <string.h>
 
 #define NS_PER_SECOND 1000000000ull
@@ -23,9 +26,10 @@ static void set_sizes(const struct accel_event *e, struct ze_work *work)
 	work->block[2] = (uint32_t)v[5];
 }
 
-static int put_launch(struct ze *z, const struct accel_event *e, const struct ze_work *work,
+static int put_launch(struct ze *z, const struct accel_event *e, struct ze_work *work,
 		      uint32_t queue, uint32_t flags)
 {
+	work->correlation = z->host.correlation(z->host.data);
 	struct record record = {
 		.type = RECORD_LAUNCH,
 		.launch = {
@@ -36,7 +40,7 @@ static int put_launch(struct ze *z, const struct accel_event *e, const struct ze
 			.kernel = work->kernel,
 			.name = work->name,
 			.queue = queue,
-			.correlation = z->host.correlation(z->host.data),
+			.correlation = work->correlation,
 			.flags = flags,
 			.bytes = work->bytes,
 			.count = work->count > 1 ? work->count : 0,
@@ -58,20 +62,23 @@ static bool is_same(const struct ze_work *a, const struct ze_work *b)
 	       memcmp(a->block, b->block, sizeof(a->block)) == 0;
 }
 
-/* Remember it for when the list is executed again. */
+/* Remember it for when the list is executed again: which of its work it is. */
 static int keep(struct ze *z, struct ze_process *p, struct ze_list *list,
-		const struct ze_work *work)
+		const struct ze_work *work, size_t *ret)
 {
+	*ret = SIZE_MAX;
 	for (size_t i = list->work.len; i > 0 && list->work.len - i < ZE_WORK_LOOK; i--) {
 		struct ze_work *known = &list->work.data[i - 1];
 		if (!is_same(known, work))
 			continue;
 		known->count++;
 		known->bytes += work->bytes;
+		*ret = i - 1;
 		return 0;
 	}
 	if (list->work.len < ZE_WORK_MAX && p->kept < ZE_KEPT_MAX) {
 		p->kept++;
+		*ret = list->work.len;
 		return vec_push(&list->work, *work);
 	}
 	z->stats.cut += !list->is_cut;
@@ -79,16 +86,91 @@ static int keep(struct ze *z, struct ze_process *p, struct ze_list *list,
 	return 0;
 }
 
-static int append(struct ze *z, struct ze_process *p, const struct accel_event *e,
-		  const struct ze_work *work)
+/* The event that is signalled by what the call appends; 0: none. */
+static uint64_t event_of(const struct accel_event *e)
 {
+	switch (e->site->id) {
+	case SITE_LAUNCH:
+		return e->value[4];
+	case SITE_LAUNCH_SIZED:
+		return e->value[6];
+	case SITE_LAUNCH_SEVERAL:
+		return 0;
+	default: /* also of transfers */
+		return e->value[2];
+	}
+}
+
+static int await(struct ze_process *p, const struct ze_awaited *awaited)
+{
+	uint64_t *known = hash_get(&p->awaited_index, awaited->event);
+
+	if (known) {
+		p->awaited.data[*known] = *awaited;
+		return 0;
+	}
+	if (p->awaited.len >= ZE_AWAITED_MAX) {
+		hash_release(&p->awaited_index);
+		p->awaited.len = 0;
+	}
+	if (vec_push(&p->awaited, *awaited) < 0)
+		return -ENOMEM;
+	return hash_set(&p->awaited_index, awaited->event, p->awaited.len - 1);
+}
+
+static int append(struct ze *z, struct ze_process *p, const struct accel_event *e,
+		  struct ze_work *work)
+{
+	struct ze_awaited awaited = { .list = e->value[0], .work = SIZE_MAX };
 	struct ze_list *list;
 	int rc = ze_list(p, e->value[0], &list);
 
 	if (rc < 0)
 		return rc;
 	rc = put_launch(z, e, work, list ? list->queue.record : 0, 0);
-	return rc < 0 || !list || list->is_immediate ? rc : keep(z, p, list, work);
+	if (rc == 0 && list && !list->is_immediate)
+		rc = keep(z, p, list, work, &awaited.work);
+	awaited.event = event_of(e);
+	if (rc < 0 || !z->wants_times || !awaited.event)
+		return rc;
+	awaited.asked = *work;
+	return await(p, &awaited);
+}
+
+/* Under which launch it was done: executed again, it is of who did that. */
+static uint64_t correlation_of(const struct ze_awaited *awaited, const struct ze_list *list)
+{
+	const struct ze_work *work =
+		awaited->work < list->work.len ? &list->work.data[awaited->work] : NULL;
+
+	return work && list->executed > 1 && is_same(work, &awaited->asked)
+		       ? work->correlation
+		       : awaited->asked.correlation;
+}
+
+int ze_timed(struct ze *z, struct ze_process *p, const struct inject_time *time)
+{
+	uint64_t *known = hash_get(&p->awaited_index, time->handle);
+	const struct ze_awaited *awaited = known ? &p->awaited.data[*known] : NULL;
+	uint64_t *at = awaited ? hash_get(&p->list_index, awaited->list) : NULL;
+	const struct ze_list *list = at ? &p->lists.data[*at] : NULL;
+
+	if (!list) {
+		z->stats.before++;
+		return 0;
+	}
+	z->stats.timed++;
+	return accel_done(z->host.writer, &(struct accel_done){
+						  .kind = awaited->asked.kind,
+						  .correlation = correlation_of(awaited, list),
+						  .device = list->queue.device,
+						  .queue = list->queue.record,
+						  .kernel = awaited->asked.kernel,
+						  .name = awaited->asked.name,
+						  .bytes = awaited->asked.bytes,
+						  .start_ns = time->start_ns,
+						  .end_ns = time->end_ns,
+					  });
 }
 
 static int append_kernel(struct ze *z, struct ze_process *p, const struct accel_event *e,
@@ -166,14 +248,14 @@ static int execute(struct ze *z, struct ze_process *p, const struct accel_event 
 
 	if (!list || list->is_immediate)
 		return 0;
-	if (list->is_executed && list->work.len > left_in_second(p, e->time_ns)) {
+	if (list->executed && list->work.len > left_in_second(p, e->time_ns)) {
 		z->stats.cut++;
-	} else if (list->is_executed) {
+	} else if (list->executed) {
 		p->launches_in_second += list->work.len;
 		vec_for_each(&list->work, it)
 			rc = rc ? rc : put_launch(z, e, it, queue->record, LAUNCH_REPLAY);
 	}
-	list->is_executed = true;
+	list->executed++;
 	/* The next time it will be the same. */
 	list->queue = *queue;
 	return rc;

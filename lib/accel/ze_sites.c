@@ -79,25 +79,27 @@ const struct ze_transfer *ze_transfer(const struct probe_site *site)
 	SITE(SITE_SYNC, function, PROBE_STACK, ARG(0)), AFTER(SITE_SYNC_END, function, RETURN32)
 
 const struct probe_site ze_sites[] = {
-	/* list, kernel, groups: x and y in one word, z */
-	WORK(SITE_LAUNCH, "zeCommandListAppendLaunchKernel", ARG(1), FIELD(2, 0), FIELD32(2, 8)),
+	/* list, kernel, groups: x and y in one word, z; event */
+	WORK(SITE_LAUNCH, "zeCommandListAppendLaunchKernel", ARG(1), FIELD(2, 0), FIELD32(2, 8),
+	     ARG(3)),
 	WORK(SITE_LAUNCH, "zeCommandListAppendLaunchCooperativeKernel", ARG(1), FIELD(2, 0),
-	     FIELD32(2, 8)),
+	     FIELD32(2, 8), ARG(3)),
 	WORK(SITE_LAUNCH, "zeCommandListAppendLaunchKernelWithParameters", ARG(1), FIELD(2, 0),
-	     FIELD32(2, 8)),
+	     FIELD32(2, 8), ARG(4)),
 	/* and the same of a group */
 	WORK(SITE_LAUNCH_SIZED, "zeCommandListAppendLaunchKernelWithArguments", ARG(1), ARG(2),
-	     ARG32(3), ARG(4), ARG32(5)),
+	     ARG32(3), ARG(4), ARG32(5), ARG(8)),
 	/* The groups are in the device's memory. */
-	WORK(SITE_LAUNCH_INDIRECT, "zeCommandListAppendLaunchKernelIndirect", ARG(1)),
+	WORK(SITE_LAUNCH_INDIRECT, "zeCommandListAppendLaunchKernelIndirect", ARG(1), ARG(3)),
 	WORK(SITE_LAUNCH_SEVERAL, "zeCommandListAppendLaunchMultipleKernelsIndirect", ARG32(1),
 	     ARG(2), WORDS(2, ZE_ARRAY_FIRST)),
 
-	TRANSFER(TRANSFER_COPY, "zeCommandListAppendMemoryCopy", ARG(3)),
+	/* list, size, event */
+	TRANSFER(TRANSFER_COPY, "zeCommandListAppendMemoryCopy", ARG(3), ARG(4)),
 	TRANSFER(TRANSFER_COPY, "zeCommandListAppendMemoryCopyFromContext", ARG(4)),
 	TRANSFER(TRANSFER_COPY, "zeCommandListAppendMemoryCopyWithParameters", ARG(3)),
 	TRANSFER(TRANSFER_COPY_SHAPED, "zeCommandListAppendMemoryCopyRegion"),
-	TRANSFER(TRANSFER_FILL, "zeCommandListAppendMemoryFill", ARG(4)),
+	TRANSFER(TRANSFER_FILL, "zeCommandListAppendMemoryFill", ARG(4), ARG(5)),
 	TRANSFER(TRANSFER_FILL, "zeCommandListAppendMemoryFillWithParameters", ARG(4)),
 	TRANSFER(TRANSFER_PREFETCH, "zeCommandListAppendMemoryPrefetch", ARG(2)),
 	TRANSFER(TRANSFER_IMAGE, "zeCommandListAppendImageCopy"),
@@ -165,6 +167,7 @@ const struct probe_site ze_sites[] = {
 	  .text = { .kind = PROBE_TEXT_WINDOW, .pointer = 1, .max = PCI_ADDRESS + 16 },
 	  .lasts = 1 },
 	TOLD_BATCH(SITE_TOLD, INJECT_ZE_LIBRARY, INJECT_ZE_BATCH, INJECT_ZE_LISTENERS),
+	TOLD_REQUEST(SITE_TIMES, INJECT_ZE_LIBRARY, INJECT_ZE_TIMES, INJECT_ZE_TIMERS),
 	{ 0 },
 };
 

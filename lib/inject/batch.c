@@ -136,6 +136,20 @@ void batch_kernel(const struct inject_kernel *kernel)
 	put(INJECT_KERNEL, kernel, sizeof(*kernel));
 }
 
+void batch_time(const struct inject_time *time)
+{
+	put(INJECT_TIME, time, sizeof(*time));
+}
+
+void batch_thread(uint32_t number)
+{
+	pthread_mutex_lock(&lock);
+	struct inject_thread *message = take_room(INJECT_THREAD, sizeof(*message));
+	message->number = number;
+	send_locked();
+	pthread_mutex_unlock(&lock);
+}
+
 void batch_dropped(uint64_t work, uint64_t samples)
 {
 	put(INJECT_DROPPED, &(struct inject_dropped){ .count = work, .samples = samples },

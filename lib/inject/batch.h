@@ -12,6 +12,9 @@ void batch_status(enum inject_status about, const char *format, ...)
 /* INJECT_HERE; sent at once. */
 void batch_here(void);
 void batch_work(const struct inject_work *work);
+void batch_time(const struct inject_time *time);
+/* By the thread itself; sent at once. */
+void batch_thread(uint32_t number);
 void batch_dropped(uint64_t work, uint64_t samples);
 void batch_node(uint64_t node, uint64_t original);
 void batch_samples(const struct inject_samples *samples);

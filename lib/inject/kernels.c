@@ -60,6 +60,7 @@ static void lead(void)
 	tell_all();
 	if (is_inserted)
 		hook_lead(kernels_source.hooks, kernels_source.led, kernels_source.except);
+	kernels_source.look();
 }
 
 static void release(void)

@@ -17,6 +17,7 @@ struct kernels_source {
 	void (*find)(void);        /* what is real of the hooks; once */
 	/* With the lock. @owner is what it was made of, if it was seen; NULL else. */
 	void (*tell)(void *kernel, void *owner);
+	void (*look)(void); /* now and then while somebody listens */
 };
 extern const struct kernels_source kernels_source;
 

@@ -31,15 +31,20 @@
 /* A variable of the environment, "PERIOD:GPU,GPU...": samples each 2^PERIOD cycles, 0: as CUPTI
  * chooses; of these GPUs, none: of all. */
 #define INJECT_CUDA_SETTINGS "ACCEL_PROF_CUDA_SAMPLES"
-/* Those of Level Zero and OpenCL tell what code is where; launches are seen from outside. */
+/* Those of Level Zero and OpenCL tell what code is where, and when the device worked if a probe on the third asks for
+ * that; launches are seen from outside. */
 #define INJECT_ZE_LIBRARY       "libaccel-prof-ze"
 #define INJECT_ZE_FILE          INJECT_ZE_LIBRARY ".so"
 #define INJECT_ZE_BATCH         "accel_prof_ze_batch"
 #define INJECT_ZE_LISTENERS     "accel_prof_ze_listeners"
+#define INJECT_ZE_TIMES         "accel_prof_ze_times"
+#define INJECT_ZE_TIMERS        "accel_prof_ze_timers"
 #define INJECT_OPENCL_LIBRARY   "libaccel-prof-opencl"
 #define INJECT_OPENCL_FILE      INJECT_OPENCL_LIBRARY ".so"
 #define INJECT_OPENCL_BATCH     "accel_prof_opencl_batch"
 #define INJECT_OPENCL_LISTENERS "accel_prof_opencl_listeners"
+#define INJECT_OPENCL_TIMES     "accel_prof_opencl_times"
+#define INJECT_OPENCL_TIMERS    "accel_prof_opencl_timers"
 
 /* Bytes of one batch at most. */
 #define INJECT_BATCH_BYTES (32u << 10)
@@ -64,6 +69,8 @@ enum inject_type {
 	INJECT_NODE,       /* struct inject_node: a node of a graph has been copied */
 	INJECT_KERNEL,     /* struct inject_kernel: where a kernel's code is */
 	INJECT_HERE,       /* a header alone: modules and kernels will be told from here on */
+	INJECT_THREAD,     /* struct inject_thread: the thread that sends this */
+	INJECT_TIME,       /* struct inject_time: when the device worked on a launch */
 };
 
 /* What a text is about. */
@@ -141,4 +148,23 @@ struct inject_kernel {
 	uint32_t name;                   /* as in inject_name */
 	/* Of the device: domain << 16 | bus << 8 | device << 3 | function; 0: not known. */
 	uint32_t pci;
+};
+
+/* What a thread is called in messages. */
+struct inject_thread {
+	struct inject_header header;
+	uint32_t number, padding; /* not 0 */
+};
+
+/*
+ * Of the work that was asked for: OpenCL: by the last launch to this queue that began on this thread before @call_ns, the
+ * end of its call. Level Zero: by the last one that was given this event to signal.
+ */
+struct inject_time {
+	struct inject_header header;
+	uint64_t handle; /* queue or event */
+	uint64_t call_ns;
+	uint32_t thread; /* 0: none */
+	uint32_t kind;   /* enum inject_launch_kind */
+	uint64_t start_ns, end_ns;
 };

@@ -8,54 +8,19 @@
 #include "inject/batch.h"
 #include "inject/channel.h"
 #include "inject/kernels.h"
-#include "inject/opencl_api.h"
+#include "inject/opencl_calls.h"
+#include "inject/opencl_time.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Led through here, and what is called besides, with their places in a layer's table. */
-#define LED(X)                                                                              \
-	X(clReleaseProgram, CL_PLACE_RELEASE_PROGRAM, cl_result, (void *program))           \
-	X(clBuildProgram, CL_PLACE_BUILD_PROGRAM, cl_result,                                \
-	  (void *program, cl_number count, void *const *devices, const char *options,       \
-	   void *notify, void *data))                                                       \
-	X(clCreateKernel, CL_PLACE_CREATE_KERNEL, void *,                                   \
-	  (void *program, const char *name, cl_result *error))                              \
-	X(clCreateKernelsInProgram, CL_PLACE_CREATE_KERNELS, cl_result,                     \
-	  (void *program, cl_number room, void **kernels, cl_number *count))                \
-	X(clReleaseKernel, CL_PLACE_RELEASE_KERNEL, cl_result, (void *kernel))              \
-	X(clCloneKernel, CL_PLACE_CLONE_KERNEL, void *, (void *kernel, cl_result *error))   \
-	X(clEnqueueNDRangeKernel, CL_PLACE_ENQUEUE, cl_result,                              \
-	  (void *queue, void *kernel, cl_number dimensions, const size_t *offset,           \
-	   const size_t *global, const size_t *local, cl_number count, void *const *events, \
-	   void **event))                                                                   \
-	X(clEnqueueTask, CL_PLACE_TASK, cl_result,                                          \
-	  (void *queue, void *kernel, cl_number count, void *const *events, void **event))
-#define CALLED(X)                                                                  \
-	X(clGetKernelInfo, CL_PLACE_GET_KERNEL_INFO, cl_result,                    \
-	  (void *kernel, cl_number what, size_t room, void *value, size_t *size))  \
-	X(clGetProgramInfo, CL_PLACE_GET_PROGRAM_INFO, cl_result,                  \
-	  (void *program, cl_number what, size_t room, void *value, size_t *size)) \
-	X(clGetDeviceInfo, CL_PLACE_GET_DEVICE_INFO, cl_result,                    \
-	  (void *device, cl_number what, size_t room, void *value, size_t *size))
-
-#define DECLARE(name, place, type, parameters) static type our_##name parameters;
-LED(DECLARE)
-#define TYPE(name, place, type, parameters) typedef type(*name##_fn) parameters;
-LED(TYPE)
-CALLED(TYPE)
-#define NUMBER(name, place, type, parameters) NUMBER_##name,
-enum {
-	LED(NUMBER) LED_COUNT,
-	CALLED(NUMBER) HOOK_COUNT
-};
-
 #define OURS(name, place, type, parameters)  [NUMBER_##name] = { #name, (void *)our_##name, NULL },
 #define OTHER(name, place, type, parameters) [NUMBER_##name] = { #name, NULL, NULL },
-static struct hook hooks[HOOK_COUNT] = { LED(OURS)[LED_COUNT] = { "", NULL, NULL }, CALLED(OTHER) };
+struct hook opencl_hooks[HOOK_COUNT] = { OPENCL_LED(OURS)[LED_COUNT] = { "", NULL, NULL },
+					 OPENCL_CALLED(OTHER) };
 #define PLACE(name, place, type, parameters) [NUMBER_##name] = place,
-static const uint16_t places[HOOK_COUNT] = { LED(PLACE)[LED_COUNT] = 0, CALLED(PLACE) };
-#define REAL(name) ((name##_fn)__atomic_load_n(&hooks[NUMBER_##name].real, __ATOMIC_ACQUIRE))
+static const uint16_t places[HOOK_COUNT] = { OPENCL_LED(PLACE)[LED_COUNT] = 0,
+					     OPENCL_CALLED(PLACE) };
 
 #define DEVICES_MAX 64
 #define NAME_BYTES  4096
@@ -69,7 +34,7 @@ static bool is_layer;
 static void find(void)
 {
 	if (!is_layer)
-		hook_find(hooks, HOOK_COUNT, "libOpenCL");
+		hook_find(opencl_hooks, HOOK_COUNT, "libOpenCL");
 }
 
 /* The first device's file, of those that the driver has one for each. */
@@ -162,7 +127,7 @@ static void tell_kernel(void *kernel, void *owner)
 }
 
 const struct kernels_source kernels_source = {
-	hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel,
+	opencl_hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel, opencl_time_send,
 };
 
 /* Its code will be another's, or elsewhere. */
@@ -173,7 +138,7 @@ static void forget_program(void *program)
 	kernels_unlock();
 }
 
-static cl_result our_clReleaseProgram(void *program)
+cl_result our_clReleaseProgram(void *program)
 {
 	cl_number references = 0;
 
@@ -185,7 +150,7 @@ static cl_result our_clReleaseProgram(void *program)
 	return REAL(clReleaseProgram)(program);
 }
 
-static cl_result our_clReleaseKernel(void *kernel)
+cl_result our_clReleaseKernel(void *kernel)
 {
 	cl_number references = 0;
 
@@ -197,14 +162,14 @@ static cl_result our_clReleaseKernel(void *kernel)
 	return REAL(clReleaseKernel)(kernel);
 }
 
-static cl_result our_clBuildProgram(void *program, cl_number count, void *const *devices,
-				    const char *options, void *notify, void *data)
+cl_result our_clBuildProgram(void *program, cl_number count, void *const *devices,
+			     const char *options, void *notify, void *data)
 {
 	forget_program(program);
 	return REAL(clBuildProgram)(program, count, devices, options, notify, data);
 }
 
-static void *our_clCreateKernel(void *program, const char *name, cl_result *error)
+void *our_clCreateKernel(void *program, const char *name, cl_result *error)
 {
 	void *kernel;
 
@@ -216,8 +181,8 @@ static void *our_clCreateKernel(void *program, const char *name, cl_result *erro
 	return kernel;
 }
 
-static cl_result our_clCreateKernelsInProgram(void *program, cl_number room, void **created,
-					      cl_number *count)
+cl_result our_clCreateKernelsInProgram(void *program, cl_number room, void **created,
+				       cl_number *count)
 {
 	cl_number made = 0;
 	cl_result rc;
@@ -232,7 +197,7 @@ static cl_result our_clCreateKernelsInProgram(void *program, cl_number room, voi
 	return rc;
 }
 
-static void *our_clCloneKernel(void *kernel, cl_result *error)
+void *our_clCloneKernel(void *kernel, cl_result *error)
 {
 	void *clone;
 
@@ -244,22 +209,68 @@ static void *our_clCloneKernel(void *kernel, cl_result *error)
 	return clone;
 }
 
-/* Jumps: they leave no frame behind. */
-static cl_result our_clEnqueueNDRangeKernel(void *queue, void *kernel, cl_number dimensions,
-					    const size_t *offset, const size_t *global,
-					    const size_t *local, cl_number count,
-					    void *const *events, void **event)
+/* Without times they are jumps. */
+#define WORK(name, kind, ...)                                           \
+	struct opencl_timing timing;                                    \
+	if (!opencl_time_is_wanted())                                   \
+		return REAL(name)(__VA_ARGS__, count, events, event);   \
+	opencl_time_begin(&timing, queue, INJECT_LAUNCH_##kind, event); \
+	return opencl_time_end(&timing, REAL(name)(__VA_ARGS__, count, events, timing.event))
+
+cl_result our_clEnqueueNDRangeKernel(void *queue, void *kernel, cl_number dimensions,
+				     const size_t *offset, const size_t *global,
+				     const size_t *local, cl_number count, void *const *events,
+				     void **event)
 {
 	kernels_pass(kernel);
-	return REAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count,
-					    events, event);
+	WORK(clEnqueueNDRangeKernel, KERNEL, queue, kernel, dimensions, offset, global, local);
 }
 
-static cl_result our_clEnqueueTask(void *queue, void *kernel, cl_number count, void *const *events,
-				   void **event)
+cl_result our_clEnqueueTask(void *queue, void *kernel, cl_number count, void *const *events,
+			    void **event)
 {
 	kernels_pass(kernel);
-	return REAL(clEnqueueTask)(queue, kernel, count, events, event);
+	WORK(clEnqueueTask, KERNEL, queue, kernel);
+}
+
+cl_result our_clEnqueueReadBuffer(void *queue, void *buffer, cl_number blocking, size_t offset,
+				  size_t size, void *to, cl_number count, void *const *events,
+				  void **event)
+{
+	WORK(clEnqueueReadBuffer, COPY, queue, buffer, blocking, offset, size, to);
+}
+
+cl_result our_clEnqueueWriteBuffer(void *queue, void *buffer, cl_number blocking, size_t offset,
+				   size_t size, const void *from, cl_number count,
+				   void *const *events, void **event)
+{
+	WORK(clEnqueueWriteBuffer, COPY, queue, buffer, blocking, offset, size, from);
+}
+
+cl_result our_clEnqueueCopyBuffer(void *queue, void *from, void *to, size_t from_offset,
+				  size_t to_offset, size_t size, cl_number count,
+				  void *const *events, void **event)
+{
+	WORK(clEnqueueCopyBuffer, COPY, queue, from, to, from_offset, to_offset, size);
+}
+
+cl_result our_clEnqueueFillBuffer(void *queue, void *buffer, const void *pattern,
+				  size_t pattern_size, size_t offset, size_t size, cl_number count,
+				  void *const *events, void **event)
+{
+	WORK(clEnqueueFillBuffer, FILL, queue, buffer, pattern, pattern_size, offset, size);
+}
+
+cl_result our_clEnqueueSVMMemcpy(void *queue, cl_number blocking, void *to, const void *from,
+				 size_t size, cl_number count, void *const *events, void **event)
+{
+	WORK(clEnqueueSVMMemcpy, COPY, queue, blocking, to, from, size);
+}
+
+cl_result our_clEnqueueSVMMemFill(void *queue, void *to, const void *pattern, size_t pattern_size,
+				  size_t size, cl_number count, void *const *events, void **event)
+{
+	WORK(clEnqueueSVMMemFill, FILL, queue, to, pattern, pattern_size, size);
 }
 
 EXPORT int accel_prof_opencl_start(void *self, void *unused);
@@ -303,9 +314,9 @@ cl_result clInitLayer(cl_number count, void *const *target, cl_number *ret_count
 	for (size_t i = 0; i < HOOK_COUNT; i++) {
 		if (i == LED_COUNT || places[i] >= count || !target[places[i]])
 			continue;
-		hooks[i].real = target[places[i]];
-		if (hooks[i].ours)
-			table[places[i]] = hooks[i].ours;
+		opencl_hooks[i].real = target[places[i]];
+		if (opencl_hooks[i].ours)
+			table[places[i]] = opencl_hooks[i].ours;
 	}
 	*ret_count = count;
 	*ret_table = table;

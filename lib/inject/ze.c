@@ -8,59 +8,16 @@
 #include "inject/batch.h"
 #include "inject/channel.h"
 #include "inject/kernels.h"
-#include "inject/ze_api.h"
+#include "inject/ze_calls.h"
+#include "inject/ze_time.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Led through here, and what is called besides. */
-#define LED(X)                                                                                    \
-	X(zeModuleCreate,                                                                         \
-	  (void *context, void *device, const void *desc, void **module, void **log))             \
-	X(zeModuleDestroy, (void *module))                                                        \
-	X(zeKernelCreate, (void *module, const void *desc, void **kernel))                        \
-	X(zeKernelDestroy, (void *kernel))                                                        \
-	X(zeCommandListAppendLaunchKernel, (void *list, void *kernel, const void *groups,         \
-					    void *event, uint32_t count, void **events))          \
-	X(zeCommandListAppendLaunchCooperativeKernel,                                             \
-	  (void *list, void *kernel, const void *groups, void *event, uint32_t count,             \
-	   void **events))                                                                        \
-	X(zeCommandListAppendLaunchKernelIndirect, (void *list, void *kernel, const void *groups, \
-						    void *event, uint32_t count, void **events))  \
-	X(zeCommandListAppendLaunchMultipleKernelsIndirect,                                       \
-	  (void *list, uint32_t kernel_count, void **kernels, const void *actual,                 \
-	   const void *groups, void *event, uint32_t count, void **events))                       \
-	X(zeCommandListAppendLaunchKernelWithParameters,                                          \
-	  (void *list, void *kernel, const void *groups, const void *next, void *event,           \
-	   uint32_t count, void **events))                                                        \
-	X(zeCommandListAppendLaunchKernelWithArguments,                                           \
-	  (void *list, void *kernel, struct ze_groups groups, struct ze_groups sizes,             \
-	   void **arguments, const void *next, void *event, uint32_t count, void **events))
-#define CALLED(X)                                                                                 \
-	X(zetModuleGetDebugInfo, (void *module, uint32_t format, size_t *size, void *bytes))      \
-	X(zeKernelGetName, (void *kernel, size_t *size, char *name))                              \
-	X(zeKernelGetBinaryExp, (void *kernel, size_t *size, void *bytes))                        \
-	X(zeDeviceGetProperties, (void *device, void *properties))                                \
-	X(zeDevicePciGetPropertiesExt, (void *device, struct ze_pci *properties))                 \
-	X(zeDriverGet, (uint32_t * count, void **drivers))                                        \
-	X(zeDriverGetExtensionFunctionAddress, (void *driver, const char *name, void **function)) \
-	X(zelLoaderTranslateHandle, (uint32_t type, void *from, void **to))
-
-#define DECLARE(name, parameters) EXPORT ze_result name parameters;
-LED(DECLARE)
-#define TYPE(name, parameters) typedef ze_result(*name##_fn) parameters;
-LED(TYPE)
-CALLED(TYPE)
-#define NUMBER(name, parameters) NUMBER_##name,
-enum {
-	LED(NUMBER) LED_COUNT,
-	CALLED(NUMBER) HOOK_COUNT
-};
-
 #define OURS(name, parameters)  [NUMBER_##name] = { #name, (void *)name, NULL },
 #define OTHER(name, parameters) [NUMBER_##name] = { #name, NULL, NULL },
-static struct hook hooks[HOOK_COUNT] = { LED(OURS)[LED_COUNT] = { "", NULL, NULL }, CALLED(OTHER) };
-#define REAL(name) ((name##_fn)__atomic_load_n(&hooks[NUMBER_##name].real, __ATOMIC_ACQUIRE))
+struct hook ze_hooks[HOOK_COUNT] = { ZE_LED(OURS)[LED_COUNT] = { "", NULL, NULL },
+				     ZE_CALLED(OTHER) };
 
 #define DRIVERS_MAX 8
 #define NAME_BYTES  4096
@@ -73,7 +30,7 @@ static ze_result (*get_base)(void *kernel, uint64_t *address);
 
 static void find(void)
 {
-	hook_find(hooks, HOOK_COUNT, "libze_loader");
+	hook_find(ze_hooks, HOOK_COUNT, "libze_loader");
 }
 
 /* The driver's own function, which no header declares but every driver has had since 2022. */
@@ -181,7 +138,7 @@ static void tell_kernel(void *kernel, void *owner)
 }
 
 const struct kernels_source kernels_source = {
-	hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel,
+	ze_hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel, ze_time_look,
 };
 
 /* Once to each recorder. */
@@ -254,29 +211,31 @@ ze_result zeKernelDestroy(void *kernel)
 	return rc;
 }
 
-/* Nothing may come between, so that this is a jump: whoever made the kernel has found what is real. */
-#define PASS(name, ...) return REAL(name) ? REAL(name)(__VA_ARGS__) : ZE_UNINITIALIZED
+/* What is appended are jumps: whoever made the kernel has found what is real. */
+#define KERNEL_EVENT(event) ze_time_event(list, event, INJECT_LAUNCH_KERNEL)
 
 ze_result zeCommandListAppendLaunchKernel(void *list, void *kernel, const void *groups, void *event,
 					  uint32_t count, void **events)
 {
 	kernels_pass(kernel);
-	PASS(zeCommandListAppendLaunchKernel, list, kernel, groups, event, count, events);
+	PASS(zeCommandListAppendLaunchKernel, list, kernel, groups, KERNEL_EVENT(event), count,
+	     events);
 }
 
 ze_result zeCommandListAppendLaunchCooperativeKernel(void *list, void *kernel, const void *groups,
 						     void *event, uint32_t count, void **events)
 {
 	kernels_pass(kernel);
-	PASS(zeCommandListAppendLaunchCooperativeKernel, list, kernel, groups, event, count,
-	     events);
+	PASS(zeCommandListAppendLaunchCooperativeKernel, list, kernel, groups, KERNEL_EVENT(event),
+	     count, events);
 }
 
 ze_result zeCommandListAppendLaunchKernelIndirect(void *list, void *kernel, const void *groups,
 						  void *event, uint32_t count, void **events)
 {
 	kernels_pass(kernel);
-	PASS(zeCommandListAppendLaunchKernelIndirect, list, kernel, groups, event, count, events);
+	PASS(zeCommandListAppendLaunchKernelIndirect, list, kernel, groups, KERNEL_EVENT(event),
+	     count, events);
 }
 
 ze_result zeCommandListAppendLaunchMultipleKernelsIndirect(void *list, uint32_t kernel_count,
@@ -295,8 +254,8 @@ ze_result zeCommandListAppendLaunchKernelWithParameters(void *list, void *kernel
 							void *event, uint32_t count, void **events)
 {
 	kernels_pass(kernel);
-	PASS(zeCommandListAppendLaunchKernelWithParameters, list, kernel, groups, next, event,
-	     count, events);
+	PASS(zeCommandListAppendLaunchKernelWithParameters, list, kernel, groups, next,
+	     KERNEL_EVENT(event), count, events);
 }
 
 ze_result zeCommandListAppendLaunchKernelWithArguments(void *list, void *kernel,
@@ -307,7 +266,22 @@ ze_result zeCommandListAppendLaunchKernelWithArguments(void *list, void *kernel,
 {
 	kernels_pass(kernel);
 	PASS(zeCommandListAppendLaunchKernelWithArguments, list, kernel, groups, sizes, arguments,
-	     next, event, count, events);
+	     next, KERNEL_EVENT(event), count, events);
+}
+
+ze_result zeCommandListAppendMemoryCopy(void *list, void *to, const void *from, size_t size,
+					void *event, uint32_t count, void **events)
+{
+	PASS(zeCommandListAppendMemoryCopy, list, to, from, size,
+	     ze_time_event(list, event, INJECT_LAUNCH_COPY), count, events);
+}
+
+ze_result zeCommandListAppendMemoryFill(void *list, void *to, const void *pattern,
+					size_t pattern_size, size_t size, void *event,
+					uint32_t count, void **events)
+{
+	PASS(zeCommandListAppendMemoryFill, list, to, pattern, pattern_size, size,
+	     ze_time_event(list, event, INJECT_LAUNCH_FILL), count, events);
 }
 
 EXPORT int accel_prof_ze_start(void *self, void *unused);

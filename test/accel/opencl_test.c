@@ -6,6 +6,8 @@
 #include "accel/kernel_table.h"
 #include "runtime.h"
 
+#include "inject/message.h"
+
 #define QUEUE    0x5000
 #define QUEUE_2  0x5100
 #define PROGRAM  0x6000
@@ -822,6 +824,78 @@ static void test_lost_launch(void **state)
 	runtime_close(&t);
 }
 
+static void tell_thread(struct runtime *t, uint32_t tid, uint32_t number)
+{
+	const struct inject_thread thread = { .header = { INJECT_THREAD, 0, sizeof(thread) },
+					      .number = number };
+
+	runtime_tell(t, INJECT_OPENCL_BATCH, tid, &thread, sizeof(thread));
+}
+
+static void tell_time(struct runtime *t, uint64_t queue, uint32_t thread, uint64_t call,
+		      uint64_t start)
+{
+	const struct inject_time time = { .header = { INJECT_TIME, 0, sizeof(time) },
+					  .handle = queue,
+					  .call_ns = call,
+					  .thread = thread,
+					  .kind = INJECT_LAUNCH_FILL,
+					  .start_ns = start,
+					  .end_ns = start + 5 };
+
+	runtime_tell(t, INJECT_OPENCL_BATCH, 77, &time, sizeof(time));
+}
+
+/* When the device worked, by the library inside: of a launch by its thread and the end of its call. */
+static void test_told_times(void **state)
+{
+	static struct runtime t;
+	uint64_t call[5];
+
+	(void)state;
+	runtime_open_for(&t, "opencl:times");
+	create_queue(&t, QUEUE, 0);
+	create_kernel(&t, KERNEL, "one");
+	tell_thread(&t, 11, 1);
+	tell_thread(&t, 12, 2);
+	for (size_t i = 0; i < 5; i++)
+		call[i] = launch(&t, i % 2 ? 12 : 11, QUEUE, KERNEL);
+	/* POCL's own events say no more. */
+	submitted(&t, 11, 0xe1, QUEUE, KERNEL);
+	complete(&t, 11, 0xe1);
+	tell_time(&t, QUEUE, 2, call[3] + 5, 400); /* not in order */
+	tell_time(&t, QUEUE, 1, call[0] + 5, 100);
+	tell_time(&t, QUEUE, 1, call[2] + 15, 300); /* ends after the next of the other began */
+	tell_time(&t, QUEUE, 2, call[2] + 5, 200);
+	tell_time(&t, QUEUE, 2, call[2] + 5, 600);   /* the same again: that one was lost */
+	tell_time(&t, QUEUE, 3, call[4] + 5, 700);   /* of no thread */
+	tell_time(&t, QUEUE_2, 1, call[4] + 5, 800); /* of a queue from before */
+	runtime_finish(&t);
+
+	assert_int_equal(runtime_count(&t, RECORD_DISPATCH), 4);
+	static const struct {
+		size_t launch;
+		uint64_t start;
+	} expected[] = { { 3, 400 }, { 0, 100 }, { 2, 300 }, { 1, 200 } };
+	for (size_t i = 0; i < 4; i++) {
+		const struct record_dispatch *d = dispatch_record(&t, i);
+		assert_int_equal(d->correlation,
+				 launch_record(&t, expected[i].launch)->correlation);
+		assert_int_equal(d->kernel, launch_record(&t, 0)->kernel);
+		assert_int_equal(d->start_ns, expected[i].start);
+	}
+	/* Fills of which nobody knows who asked for them. */
+	assert_int_equal(runtime_count(&t, RECORD_COPY), 3);
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 5 + 3);
+	assert_int_equal(launch_record(&t, 5)->flags, 0);
+	assert_int_equal(launch_record(&t, 7)->flags, LAUNCH_BEFORE_WINDOW);
+	assert_int_equal(runtime_record(&t, RECORD_COPY, 2)->copy.kind, LAUNCH_FILL);
+	assert_string_equal(runtime_info(&t, "opencl.timed"), "4");
+	assert_string_equal(runtime_info(&t, "opencl.launch-unseen"), "2");
+	assert_non_null(strstr(runtime_info(&t, "missing.device-time"), "1 of 5"));
+	runtime_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -854,6 +928,7 @@ int main(void)
 		cmocka_unit_test(test_other_runtime),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_told_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,8 +72,10 @@ static inline void runtime_memory(struct runtime *t, uint64_t address, const voi
 	t->memory[t->regions++] = (struct memory_region){ address, size, data };
 }
 
-static inline void runtime_open(struct runtime *t)
+/* @wish: as --accel has it; or NULL. */
+static inline void runtime_open_for(struct runtime *t, const char *wish)
 {
+	struct accel_wishes wishes = { 0 };
 	struct capture_writer_options options = { 0 };
 	struct accel_host host = {
 		.correlation = runtime_correlation,
@@ -90,8 +92,16 @@ static inline void runtime_open(struct runtime *t)
 	options.fd = t->fd;
 	assert_int_equal(capture_writer_open(&t->writer, &options, &err), 0);
 	host.writer = t->writer;
-	assert_int_equal(accel_open(&t->accel, &host, NULL, &err), 0);
+	if (wish)
+		assert_int_equal(accel_wishes_add(&wishes, wish, &err), 0);
+	assert_int_equal(accel_open(&t->accel, &host, wish ? &wishes : NULL, &err), 0);
 	assert_int_equal(accel_start(t->accel, &err), 0);
+	accel_wishes_release(&wishes);
+}
+
+static inline void runtime_open(struct runtime *t)
+{
+	runtime_open_for(t, NULL);
 }
 
 static inline void runtime_close(struct runtime *t)
@@ -226,6 +236,19 @@ static inline const char *launched(const struct runtime *t, size_t index)
 			return runtime_text(t, record->kernel.name);
 	}
 	return "no such kernel";
+}
+
+/* What a library inside tells: messages, whole. */
+static inline void runtime_tell(struct runtime *t, const char *batch, uint32_t tid,
+				const void *messages, size_t size)
+{
+	runtime_hit(t, (struct hit){ batch, .tid = tid, .value = { 0x9000, size }, .text = messages,
+				     .text_size = size });
+}
+
+static inline const struct record_dispatch *dispatch_record(const struct runtime *t, size_t index)
+{
+	return &runtime_record(t, RECORD_DISPATCH, index)->dispatch;
 }
 
 /* The value of an INFO record, or "". */

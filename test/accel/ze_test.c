@@ -391,6 +391,91 @@ static void test_told(void **state)
 	runtime_close(&t);
 }
 
+static void tell_time(struct runtime *t, uint64_t event, uint64_t start)
+{
+	const struct inject_time time = { .header = { INJECT_TIME, 0, sizeof(time) },
+					  .handle = event,
+					  .kind = INJECT_LAUNCH_KERNEL,
+					  .start_ns = start,
+					  .end_ns = start + 5 };
+
+	runtime_tell(t, INJECT_ZE_BATCH, 9, &time, sizeof(time));
+}
+
+static void append_with(struct runtime *t, uint64_t list, uint64_t kernel, uint64_t event)
+{
+	runtime_hit(t, (struct hit){ APPEND, .tid = 1,
+				     .value = { list, kernel, 2 | 3ull << 32, 4, event } });
+}
+
+/* When the device worked, by the event that was signalled. */
+static void test_times(void **state)
+{
+	static struct runtime t;
+	struct inject_time backwards = { .header = { INJECT_TIME, 0, sizeof(backwards) },
+					 .handle = 0xe1,
+					 .start_ns = 9,
+					 .end_ns = 8 };
+	struct inject_dropped dropped = { .header = { INJECT_DROPPED, 0, sizeof(dropped) },
+					  .count = 7 };
+
+	(void)state;
+	runtime_open_for(&t, "levelzero:times");
+	make_device(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	make_list(&t, "zeCommandListCreate", LIST + 8);
+	make_kernel(&t, MODULE, KERNEL, "one");
+	make_kernel(&t, MODULE, KERNEL + 1, "two");
+	append_with(&t, LIST, KERNEL, 0xe1);
+	append_with(&t, LIST, KERNEL + 1, 0xe2);
+	tell_time(&t, 0xe2, 100); /* not in the order they were asked for */
+	tell_time(&t, 0xe1, 50);
+	append_with(&t, LIST, KERNEL + 1, 0xe1); /* again */
+	tell_time(&t, 0xe1, 200);
+	append_with(&t, LIST + 8, KERNEL, 0xe3);
+	runtime_hit(&t, (struct hit){ "zeCommandListAppendMemoryCopy", .tid = 1,
+				      .value = { LIST + 8, 4096, 0xe4 } });
+	for (uint64_t i = 0; i < 2; i++) {
+		execute(&t, LIST + 8);
+		tell_time(&t, 0xe3, 300 + 100 * i);
+		tell_time(&t, 0xe4, 350 + 100 * i);
+	}
+	tell_time(&t, 0xe5, 900); /* that nobody asked for */
+	runtime_tell(&t, INJECT_ZE_BATCH, 9, &backwards, sizeof(backwards));
+	runtime_tell(&t, INJECT_ZE_BATCH, 9, &backwards, sizeof(backwards) - 8);
+	runtime_tell(&t, INJECT_ZE_BATCH, 9, &dropped, sizeof(dropped));
+	assert_int_equal(accel_loss(t.accel, 0).count, 7);
+	assert_int_equal(accel_loss(t.accel, 1).count, 0);
+	runtime_finish(&t);
+
+	assert_int_equal(runtime_count(&t, RECORD_DISPATCH), 5);
+	/* Launches: one, two, two, one and a copy, and these again by who executed them. */
+	static const struct {
+		size_t launch;
+		uint64_t start;
+	} expected[] = { { 1, 100 }, { 0, 50 }, { 2, 200 }, { 3, 300 }, { 5, 400 } };
+	for (size_t i = 0; i < 5; i++) {
+		const struct record_dispatch *d = dispatch_record(&t, i);
+		assert_int_equal(d->correlation,
+				 launch_record(&t, expected[i].launch)->correlation);
+		assert_int_equal(d->kernel, launch_record(&t, expected[i].launch)->kernel);
+		assert_int_equal(d->start_ns, expected[i].start);
+		assert_int_equal(d->end_ns, expected[i].start + 5);
+	}
+	assert_int_equal(dispatch_record(&t, 4)->queue,
+			 runtime_record(&t, RECORD_QUEUE, 0)->queue.id);
+	for (size_t i = 0; i < 2; i++) {
+		const struct record_copy *c = &runtime_record(&t, RECORD_COPY, i)->copy;
+		assert_int_equal(c->correlation, launch_record(&t, 4 + 2 * i)->correlation);
+		assert_int_equal(c->bytes, 4096);
+		assert_int_equal(c->start_ns, 350 + 100 * i);
+	}
+	assert_string_equal(runtime_info(&t, "levelzero.timed"), "7");
+	assert_string_equal(runtime_info(&t, "levelzero.launched-before"), "1");
+	assert_string_equal(runtime_info(&t, "missing.device-time"), "");
+	runtime_close(&t);
+}
+
 /* Another recording goes on: what was told still holds, and of the same thing the last. */
 static void test_inherited(void **state)
 {
@@ -454,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_inherited),
+		cmocka_unit_test(test_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,6 +217,21 @@ class Inside(Located):
         for function, kernel in CALLERS.items():
             self.assertRegex(folded, rf'(?m);py::{function} .*;{kernel}_')
 
+    def test_times(self):
+        """A driver without a GPU has none, and does all else as ever."""
+        for api, how in ('ze', 'list'), ('ze', 'immediate'), ('ze', 'replay'), ('cl', 'list'):
+            with self.subTest(how):
+                runtime = 'levelzero' if api == 'ze' else 'opencl'
+                output, capture = self.record(*self.command(api, 6, how),
+                                              options=['--accel', runtime + ':times'])
+                made = self.callers(capture)
+                self.assertEqual(sum(made.values()), 18)
+                if how != 'replay':
+                    self.assertEqual(made, self.truth(output)[0])
+                self.check_code(output, capture)
+                self.assertEqual(capture.records['DISPATCH'], [])
+                self.assertIn('18', capture.info['missing.device-time'])
+
     def test_next_file(self):
         """What was made while the first file was written has its name and its code in the second one."""
         for api in 'ze', 'cl':

@@ -101,16 +101,18 @@ class Capture:
         return [dict(r) for r in self.records['LOST']]
 
 
-class Launch(unittest.TestCase):
+class Recorded(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
         self.data = os.path.join(self.folder, 'a.data')
 
+    options = ()
+
     def record(self, *command, environment=None):
         # A stack for each launch, however many there are.
-        done = subprocess.run([PROGRAM, 'record', '-q', '--stack-share', '100', '-o', self.data, '--',
-                               *command],
+        done = subprocess.run([PROGRAM, 'record', '-q', '--stack-share', '100', *self.options, '-o',
+                               self.data, '--', *command],
                               capture_output=True, text=True, timeout=200, check=False,
                               env={**os.environ, **(environment or {})})
         if done.returncode == 77:
@@ -156,6 +158,8 @@ class Launch(unittest.TestCase):
             for before, after in zip(spans, spans[1:]):
                 self.assertLessEqual(before[1], after[0])
 
+
+class Launch(Recorded):
     def test_one_thread(self):
         output, capture = self.record(LAUNCHES, '-n', str(20000 // SLOW))
         self.check_callers(output, capture)
@@ -350,6 +354,40 @@ class Launch(unittest.TestCase):
         self.assertLessEqual(
             abs(len(capture.launches) - len(capture.records['DISPATCH'])), 1)
         self.assertEqual(capture.records['DEVICE'][0]['vendor'], 'POCL')
+
+
+class Times(Recorded):
+    """The same by the library inside, which has events of its own, or the program's, and their profiling times."""
+    options = ['--accel', 'opencl:times']
+
+    def test_told(self):
+        for how in ['-e', 'none'], ['-t', '4', '-q', '3', '-e', 'half'], ['-t', '3', '-q', '1', '-k']:
+            output, capture = self.record(LAUNCHES, '-n', str(2000 // SLOW), *how)
+            self.check_callers(output, capture)
+            self.check_dispatches(capture)
+            self.assertEqual(capture.info['opencl.timed'], capture.info['opencl.launches'])
+            self.assertNotIn('missing.device-time', capture.info)
+            self.assertNotIn('opencl.joined-in-call', capture.info)
+            self.assertNotIn('libaccel-prof', str([r.stack for r in capture.launches]))
+
+    def test_seen(self):
+        """The program sees nothing of it."""
+        command = os.path.join(WORKLOADS, 'opencl_seen')
+        alone = subprocess.run([command], capture_output=True, text=True, timeout=200, check=False)
+        if alone.returncode == 77:
+            self.skipTest(alone.stderr)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertIn('times 0 0 in order', alone.stdout)
+        self.assertIn('times -7 -7 none', alone.stdout)
+        output, capture = self.record(command)
+        self.assertEqual(output, alone.stdout)
+        # Seven queues, of each a fill, four kernels and a read; one more kernel fails.
+        self.assertEqual((len(capture.records['DISPATCH']), len(capture.records['COPY'])), (28, 14))
+        launched = {r['correlation']: r for r in capture.records['LAUNCH']}
+        for copy in capture.records['COPY']:
+            self.assertEqual((copy['kind'], copy['bytes'], copy['name']),
+                             tuple(launched[copy['correlation']][k] for k in
+                                   ('kind', 'bytes', 'name')))
 
 
 if __name__ == '__main__':
