@@ -125,9 +125,11 @@ static void put_causes(const struct analysis_summary *s, uint64_t all, struct st
 static void trust_stacks(struct trust *t, const struct analysis_summary *s, struct strbuf *text)
 {
 	uint64_t all = s->cpu_samples + s->launches;
+	bool is_without =
+		!s->cpu_samples && s->ops && !s->ops_linked; /* a trace of devices alone */
 
 	strbuf_reset(text);
-	if (all) {
+	if (all && !is_without) {
 		strbuf_printf(text, "stacks whole %.1f %%",
 			      phrase_percent(s->cpu_rooted + s->launches_rooted, all));
 		put_causes(s, all, text);
@@ -227,15 +229,15 @@ static void trust_window(struct trust *t, const struct analysis_summary *s, stru
 	trust_add(t, text);
 
 	strbuf_reset(text);
-	if (s->launches_replayed || (s->ops && !s->cpu_samples)) {
+	if (s->launches_replayed) {
 		strbuf_puts(text, "graph replay ");
 		text_count(text, s->launches_replayed);
 	}
 	trust_add(t, text);
 
 	strbuf_reset(text);
-	if (s->launches_before || (s->ops && !s->cpu_samples)) {
-		strbuf_puts(text, "before window ");
+	if (s->launches_before) {
+		strbuf_puts(text, "launched before the recording ");
 		text_count(text, s->launches_before);
 	}
 	trust_add(t, text);

@@ -176,9 +176,13 @@ static void add_host_only(struct strbuf *out, const struct view *v, uint64_t hos
 {
 	const struct analysis_summary *s = v->s;
 	strbuf_puts(out, "HOST ONLY   ");
-	text_duration(out, host_ns);
-	strbuf_puts(out, s->cpu_samples ? " of CPU time" : " of host time");
-	if (s->end_ns > s->begin_ns) {
+	if (host_ns) {
+		text_duration(out, host_ns);
+		strbuf_puts(out, s->cpu_samples ? " of CPU time" : " of host time");
+	} else {
+		phrase_count(out, s->cpu_samples, "sample");
+	}
+	if (host_ns && s->end_ns > s->begin_ns) {
 		strbuf_puts(out, " in ");
 		text_duration(out, s->end_ns - s->begin_ns);
 	}
@@ -203,7 +207,7 @@ void verdict_lines(struct strbuf *out, const struct view *v, unsigned width)
 		text_count(out, v->s->launches);
 		strbuf_puts(out, v->s->launches == 1 ? " launch" : " launches");
 		strbuf_puts(out, "; how long the work took was not recorded\n");
-	} else if (host_ns) {
+	} else if (host_ns || v->s->cpu_samples) {
 		add_host_only(out, v, host_ns);
 	}
 }
