@@ -25,6 +25,13 @@ static __always_inline void inherit_space(u32 parent_pid, u32 child_pid)
 	}
 }
 
+static __always_inline void forget_space(u32 pid)
+{
+	bpf_map_delete_elem(&unwind_processes, &pid);
+	bpf_map_delete_elem(&unwind_changes, &pid);
+	bpf_map_delete_elem(&python_processes, &pid);
+}
+
 /* Whether @child is a target as its parent is. */
 static __always_inline bool inherit_flags(const u32 *flags, u32 child)
 {
@@ -97,8 +104,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (flags)
 		*flags &= ~(TARGET_STARTING | TARGET_TOLD);
 	/* Whatever was mapped is not any more. */
-	bpf_map_delete_elem(&unwind_processes, &pid);
-	bpf_map_delete_elem(&python_processes, &pid);
+	forget_space(pid);
 	slot = slot_claim();
 	if (!slot) {
 		struct event_exec plain = { .uid = BPF_CORE_READ(task, cred, euid.val) };
@@ -135,8 +141,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event_submit(&event.header, sizeof(event), LOSS_PROCESS_RING_FULL);
 	if (event.is_last) {
 		bpf_map_delete_elem(&targets, &pid);
-		bpf_map_delete_elem(&unwind_processes, &pid);
-		bpf_map_delete_elem(&python_processes, &pid);
+		forget_space(pid);
 	}
 	return 0;
 }

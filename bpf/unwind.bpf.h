@@ -48,8 +48,7 @@ struct unwind_changes {
 };
 
 /*
- * Process id -> its changes. Written by on_place(), inherited and removed by process.bpf.c. As large
- * as `targets`.
+ * Process id -> its changes. Written by on_place(), removed by process.bpf.c. As large as `targets`.
  */
 struct unwind_changes_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
