@@ -62,6 +62,21 @@ static void set_name(char *ret, struct span name)
 	ret[size] = '\0';
 }
 
+static void thread_forget(struct processes *p, struct thread *thread)
+{
+	*thread->link = thread->next;
+	if (thread->next)
+		thread->next->link = thread->link;
+	hash_remove(&p->by_tid, thread->tid);
+	free(thread);
+}
+
+static void threads_forget(struct processes *p, struct process *process)
+{
+	while (process->threads)
+		thread_forget(p, process->threads);
+}
+
 /* Put a new process in the place of whatever had this pid, its threads included. */
 static int process_new(struct processes *p, uint32_t pid, struct process **ret)
 {
@@ -73,15 +88,7 @@ static int process_new(struct processes *p, uint32_t pid, struct process **ret)
 	process->pid = process->ns_pid = pid;
 	process->id = ++p->last_process;
 	if (before) {
-		/* Few: only exec and reused numbers come here. */
-		for (struct hash_slot *slot = hash_next(&p->by_tid, 0), *next; slot; slot = next) {
-			struct thread *thread = (struct thread *)(uintptr_t)slot->value;
-			next = hash_next(&p->by_tid, (size_t)(slot - p->by_tid.slots) + 1);
-			if (thread->process == before) {
-				hash_remove(&p->by_tid, thread->tid);
-				free(thread);
-			}
-		}
+		threads_forget(p, before);
 		process_free(before);
 	}
 	*ret = TAKE(process);
@@ -134,14 +141,20 @@ static int thread_new(struct processes *p, struct process *process, uint32_t tid
 	struct thread *thread = calloc(1, sizeof(*thread));
 	struct thread *before = pointer_get(&p->by_tid, tid);
 
+	if (before)
+		thread_forget(p, before);
 	if (!thread || pointer_set(&p->by_tid, tid, thread) < 0) {
 		free(thread);
 		return -ENOMEM;
 	}
-	free(before);
 	thread->id = ++p->last_thread;
 	thread->tid = tid;
 	thread->process = process;
+	thread->link = &process->threads;
+	thread->next = process->threads;
+	if (thread->next)
+		thread->next->link = &thread->next;
+	process->threads = thread;
 	memcpy(thread->name, process->comm, sizeof(thread->name));
 	*ret = thread;
 	return 0;
@@ -371,26 +384,17 @@ void process_exit(struct processes *p, uint32_t pid, uint32_t tid, bool is_last,
 	/* Kept a little: the order of time holds per event, and probes may have begun before. */
 	if (process && is_last)
 		process->exited_ns = time_ns;
-	if (process && !is_last && tid != pid && thread && thread->process == process) {
-		hash_remove(&p->by_tid, tid);
-		free(thread);
-	}
+	if (process && !is_last && tid != pid && thread && thread->process == process)
+		thread_forget(p, thread);
 }
 
 void processes_forget(struct processes *p, uint64_t time_ns)
 {
-	for (struct hash_slot *slot = hash_next(&p->by_tid, 0), *next; slot; slot = next) {
-		struct thread *thread = (struct thread *)(uintptr_t)slot->value;
-		next = hash_next(&p->by_tid, (size_t)(slot - p->by_tid.slots) + 1);
-		if (thread->process->exited_ns && thread->process->exited_ns < time_ns) {
-			hash_remove(&p->by_tid, thread->tid);
-			free(thread);
-		}
-	}
 	for (struct hash_slot *slot = hash_next(&p->by_pid, 0), *next; slot; slot = next) {
 		struct process *process = (struct process *)(uintptr_t)slot->value;
 		next = hash_next(&p->by_pid, (size_t)(slot - p->by_pid.slots) + 1);
 		if (process->exited_ns && process->exited_ns < time_ns) {
+			threads_forget(p, process);
 			hash_remove(&p->by_pid, process->pid);
 			process_free(process);
 		}

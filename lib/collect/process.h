@@ -25,9 +25,10 @@ struct process {
 	char comm[THREAD_NAME_BYTES];
 	char *command, *cgroup; /* NULL: not known */
 	struct mappings mappings;
-	struct object *anon;   /* NULL until it has code without a file */
-	uint64_t maps_read_ns; /* when /proc/PID/maps was read last; 0: never */
-	uint64_t exited_ns;    /* 0: alive */
+	struct thread *threads; /* that have been told of, in a list */
+	struct object *anon;    /* NULL until it has code without a file */
+	uint64_t maps_read_ns;  /* when /proc/PID/maps was read last; 0: never */
+	uint64_t exited_ns;     /* 0: alive */
 	/* Between the exec's two halves: it is the new image already, but what its user registers
 	 * hold is still the old one's. */
 	bool is_executing;
@@ -38,6 +39,7 @@ struct thread {
 	uint32_t id; /* of the capture */
 	uint32_t tid;
 	struct process *process;
+	struct thread *next, **link; /* of the same process; what points here */
 	char name[THREAD_NAME_BYTES];
 	bool is_declared;
 };
