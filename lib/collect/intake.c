@@ -234,6 +234,7 @@ int intake_drain(struct session *s)
 	struct staged staged = { 0 };
 
 	int rc = sideband_drain(&s->sideband, on_side, &staged);
+	s->heard += staged.items.len;
 	if (rc >= 0 && s->ring)
 		rc = ring_drain(s->ring);
 	if (rc >= 0)

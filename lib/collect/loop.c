@@ -13,6 +13,10 @@
 #define LOOK_MS 50
 /* The side-band wakes us for each record; looking more often than this gains nothing. */
 #define SIDE_PAUSE_MS 5
+/* In a second with more of its records than this, programs start all the time, and we look so often by
+ * ourselves; until one with fewer than that. A program that starts makes about ten. */
+#define HEARD_OFTEN  500
+#define HEARD_SELDOM 200
 /* A program stamps its event, walks a stack, may be preempted in between, and then writes: by as
  * much an event may come late. The longest slice of the scheduler on a busy CPU is below it. */
 #define HOLD_BACK_NS (50u * NS_PER_MS)
@@ -32,6 +36,15 @@ struct waker {
 	VEC(struct pollfd) fds;
 };
 
+static int add_rings(struct waker *w, const struct perf_events *e)
+{
+	vec_for_each(&e->rings, ring) {
+		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int waker_init(struct waker *w, struct session *s)
 {
 	const int fixed[] = { s->opt.stop_fd, s->command.pid ? s->command.pidfd : -1,
@@ -46,16 +59,11 @@ static int waker_init(struct waker *w, struct session *s)
 		if (vec_push(&w->fds, (struct pollfd){ .fd = fd, .events = POLLIN }) < 0)
 			return -ENOMEM;
 	}
-	vec_for_each(&s->sideband.events.rings, ring) {
-		if (vec_push(&w->fds, (struct pollfd){ .fd = ring->fd, .events = POLLIN }) < 0)
-			return -ENOMEM;
-	}
+	if (add_rings(w, &s->sideband.events) < 0 || add_rings(w, &s->sideband.bell) < 0)
+		return -ENOMEM;
 	for (const struct sampler *m = &s->sampler; m; m = m->next) {
-		vec_for_each(&m->events.rings, ring) {
-			const struct pollfd poll = { .fd = ring->fd, .events = POLLIN };
-			if (vec_push(&w->fds, poll) < 0)
-				return -ENOMEM;
-		}
+		if (add_rings(w, &m->events) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -112,6 +120,11 @@ static int once_a_second(struct session *s, uint64_t now_ns)
 	    (rc = losses_report(&s->losses, s->writer, now_ns)) < 0 || (rc = info_clock(s)) < 0 ||
 	    (rc = capture_writer_flush(s->writer)) < 0)
 		return rc;
+	rc = sideband_hush(&s->sideband,
+			   s->heard > (s->sideband.is_hushed ? HEARD_SELDOM : HEARD_OFTEN));
+	if (rc < 0)
+		return rc;
+	s->heard = 0;
 	look_for_the_dead(s, now_ns);
 	forget_the_dead(s, now_ns - SECOND_NS);
 	return 0;
@@ -194,7 +207,8 @@ static int run_loop(struct session *s, struct waker *w)
 			rc = obey(s, w, now_ns);
 		if (rc != 0 || has_ended(s, w, now_ns))
 			return rc < 0 ? rc : 0;
-		rc = waker_wait(w, timeout_of(s, now_ns, with_side ? LOOK_MS : SIDE_PAUSE_MS),
+		bool is_lazy = with_side && !s->sideband.is_hushed;
+		rc = waker_wait(w, timeout_of(s, now_ns, is_lazy ? LOOK_MS : SIDE_PAUSE_MS),
 				with_side);
 		if (rc < 0)
 			return rc;

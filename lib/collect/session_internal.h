@@ -41,6 +41,7 @@ struct session {
 	struct blocked blocked;
 	struct programs programs;
 	struct sideband sideband;
+	size_t heard; /* records of it in this second */
 	struct sampler sampler;
 	struct command command;
 	VEC(char *) environment; /* variables for it, up to a NULL */

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #define RING_LEAST (32u << 10)
 
@@ -102,9 +104,33 @@ int side_event_parse(struct span record, struct side_event *ret, struct err *err
 	return 1;
 }
 
+#define WHAT "the kernel's reports of mappings"
+
+/* An event of its own, as how soon a ring wakes its reader cannot be changed. What is in its rings is in
+ * the others too. */
+static int hang_bell(struct sideband *s, const struct perf_scope *scope, struct err *err)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct perf_ring_size size = { page, page };
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.mmap = 1,
+		/* By bytes, as wakeup_events counts none but samples. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+
+	return perf_events_open(&s->bell, &attr, scope, &size, WHAT, err);
+}
+
 int sideband_open(struct sideband *ret, const struct perf_scope *scope, size_t ring_bytes,
 		  struct err *err)
 {
+	CLEANUP(sideband_close) struct sideband s = { 0 };
+	const bool is_all = !scope->tid_count && !scope->cgroup_fd;
 	const struct perf_ring_size size = { ring_bytes, RING_LEAST };
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -122,20 +148,35 @@ int sideband_open(struct sideband *ret, const struct perf_scope *scope, size_t r
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Wake for each: libraries have to be probed, and files opened that may soon be
-		 * deleted. The loop looks at most every few milliseconds. By bytes, as wakeup_events
-		 * counts none but samples. */
+		/* Without a bell, wake for each: libraries have to be probed, and files opened that
+		 * may soon be deleted. */
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = is_all ? RING_LEAST : 1,
 	};
 
-	return perf_events_open(&ret->events, &attr, scope, &size,
-				"the kernel's reports of mappings", err);
+	int rc = perf_events_open(&s.events, &attr, scope, &size, WHAT, err);
+	if (rc >= 0 && is_all)
+		rc = hang_bell(&s, scope, err);
+	if (rc < 0)
+		return rc;
+	*ret = s;
+	memset(&s, 0, sizeof(s));
+	return 0;
 }
 
 void sideband_close(struct sideband *s)
 {
 	perf_events_close(&s->events);
+	perf_events_close(&s->bell);
+}
+
+int sideband_hush(struct sideband *s, bool is_hushed)
+{
+	if (s->is_hushed == is_hushed || !s->bell.fds.len)
+		return 0;
+	s->is_hushed = is_hushed;
+	return perf_events_control(&s->bell,
+				   is_hushed ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
 }
 
 struct drain {
@@ -152,9 +193,17 @@ static int on_record(void *data, struct span record)
 	return rc > 0 ? d->fn(d->data, &event) : rc;
 }
 
+static int ignore(void *data, struct span record)
+{
+	(void)data;
+	(void)record;
+	return 0;
+}
+
 int sideband_drain(struct sideband *s, side_fn fn, void *data)
 {
 	struct drain d = { fn, data };
 
-	return perf_events_drain(&s->events, on_record, &d);
+	int rc = perf_events_drain(&s->events, on_record, &d);
+	return rc < 0 ? rc : perf_events_drain(&s->bell, ignore, NULL);
 }

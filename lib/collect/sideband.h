@@ -40,6 +40,9 @@ int side_event_parse(struct span record, struct side_event *ret, struct err *err
 
 struct sideband {
 	struct perf_events events;
+	struct perf_events
+		bell; /* that wakes for each, when all are in scope; else those above do */
+	bool is_hushed;
 };
 
 typedef int (*side_fn)(void *data, const struct side_event *event);
@@ -50,11 +53,19 @@ typedef int (*side_fn)(void *data, const struct side_event *event);
 /* Where samples have rings too, of at least 256 KiB. */
 #define SIDEBAND_RING_BESIDE (128u << 10)
 
-/* Of all in @scope, and what its threads start. Starts at once. */
+/* Of all in @scope, and what its threads start. Starts at once. Its rings, and those of its bell, are
+ * readable when there is something in them. */
 int sideband_open(struct sideband *ret, const struct perf_scope *scope, size_t ring_bytes,
 		  struct err *err);
 void sideband_close(struct sideband *s);
 DEFINE_CLEANUP_EMBEDDED(sideband_close, struct sideband)
+
+/*
+ * From here on rings are readable by their fill level only, as whoever is woken for each event has
+ * been slowed down by that: a fifth of the time of a process that does nothing and ends. Only where
+ * there is a bell: nothing happens else.
+ */
+int sideband_hush(struct sideband *s, bool is_hushed);
 
 /* Give each event that is there to @fn, ring by ring; a negative value of it ends that. */
 int sideband_drain(struct sideband *s, side_fn fn, void *data);
