@@ -351,6 +351,7 @@ const char *stack_cause_name(uint32_t cause)
 		[STACK_CAUSE_UNREADABLE] = "unreadable",
 		[STACK_CAUSE_TOO_DEEP] = "too-deep",
 		[STACK_CAUSE_NO_STACK] = "no-stack",
+		[STACK_CAUSE_SIGNAL_STACK] = "signal-stack",
 	};
 	static_assert(ARRAY_SIZE(names) == STACK_CAUSE_COUNT, "a cause without a name");
 	return cause < ARRAY_SIZE(names) ? names[cause] : NULL;

@@ -184,6 +184,7 @@ enum stack_cause {
 	STACK_CAUSE_UNREADABLE,    /* stack memory paged out or invalid */
 	STACK_CAUSE_TOO_DEEP,      /* more frames than the limit */
 	STACK_CAUSE_NO_STACK,      /* nothing could be walked at all */
+	STACK_CAUSE_SIGNAL_STACK, /* what a handler on a stack of its own interrupted was not copied */
 	STACK_CAUSE_COUNT
 };
 

@@ -142,7 +142,8 @@ int unwinder_continue(struct unwinder *u, const struct mappings *mappings,
 		ret->flags |= walked.used_scan ? EVENT_STACK_BY_SCAN : EVENT_STACK_BY_COPY;
 	if (walked.end == UNWIND_ROOT)
 		ret->flags |= EVENT_STACK_ROOTED;
-	ret->status = cause_of(walked.end, stack->status);
+	ret->status = walked.left_signal_stack ? STACK_CAUSE_SIGNAL_STACK
+					       : cause_of(walked.end, stack->status);
 	ret->user_count = (uint16_t)(count + walked.count);
 	memcpy(&ret->ips[ret->user_count], &stack->ips[stack->skip + count],
 	       stack->kernel_count * sizeof(*ret->ips));

@@ -189,6 +189,20 @@ static bool step_odd(struct walker *w, const struct unwind_frame *frames, size_t
 	return false;
 }
 
+/* Of struct ucontext_64, behind uc_flags and uc_link: uc_stack, whose ss_size is its third word. */
+#define SIGNAL_STACK_SP   16
+#define SIGNAL_STACK_SIZE 32
+
+/* The kernel notes the handler's own stack (sigaltstack(2)) in the signal frame, which is on it. */
+static bool has_left_signal_stack(const struct walker *w)
+{
+	uint64_t frame = w->state.signal_regs, base, size;
+
+	return frame && unwind_copy_word(w->copy, frame + SIGNAL_STACK_SP, &base) == 0 &&
+	       unwind_copy_word(w->copy, frame + SIGNAL_STACK_SIZE, &size) == 0 &&
+	       frame - base < size && w->state.sp - base >= size;
+}
+
 void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy *copy,
 		      const struct unwind_copy_walk *walk, struct unwind_walked *ret)
 {
@@ -221,4 +235,5 @@ void unwind_copy_walk(const struct unwind_space *space, const struct unwind_copy
 	}
 	ret->count = w.count;
 	ret->end = rc;
+	ret->left_signal_stack = rc == UNWIND_UNREADABLE && has_left_signal_stack(&w);
 }

@@ -45,6 +45,8 @@ struct unwind_walked {
 	enum unwind_result end; /* UNWIND_ROOT: the thread's first function; else why not */
 	bool used_libunwind;
 	bool used_scan; /* frames from one on were looked for, not told */
+	/* UNWIND_UNREADABLE: the next frame is one that a handler on a stack of its own interrupted. */
+	bool left_signal_stack;
 };
 
 /* Where the walked frames go (return addresses, and interrupted ones + 1), and who is asked for odd ones (NULL: nobody). */

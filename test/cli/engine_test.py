@@ -68,6 +68,20 @@ class Engine(unittest.TestCase):
         self.check_whole()
         self.assertIn('By perf events', done.stderr)
 
+    def test_signal_stack(self):
+        """What a handler on a stack of its own interrupts is on another, of which there is no copy; not
+        guessed, but said. Everything else is whole."""
+        done = self.record('-F', '999', '--', STACKS, 'signals', '2', '1')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = Capture(self.data).text
+        flags = dict(re.findall(r'^STACK id=(\d+) (?:flags=(\S+))?', text, re.MULTILINE))
+        stacks = [flags[stack] for stack in re.findall(r'^CPU_SAMPLE .*\bstack=(\d+)', text,
+                                                       re.MULTILINE)]
+        known = sum('rooted' in f.split('|') or 'ends:signal-stack' in f.split('|') for f in stacks)
+        self.assertGreater(len(stacks), 100)
+        self.assertGreaterEqual(known, 0.995 * len(stacks))
+        self.assertIn('signal-stack', text)
+
     def test_little_memory(self):
         """No more locked memory than every kernel before 5.16 allows."""
         done = self.as_nobody('prlimit', '--memlock=65536', PROGRAM, 'record', '-o', self.data, '-F',

@@ -206,6 +206,39 @@ static void test_register(void **state)
 	assert_int_equal(ips[0], IN_OUTER);
 }
 
+/* What a handler interrupted is on another stack than the handler, which is all that there is. */
+static void test_signal_stack(void **state)
+{
+	struct world *w = *state;
+	const struct unwind_copy copy = {
+		.state = { .pc = IN_INNER,
+			   .sp = STACK - (1 << 20),
+			   .signal_regs = STACK + 8,
+			   .is_leaf = 1 },
+		.regs = w->regs,
+		.stack_address = STACK,
+		.stack = span_of(w->stack, sizeof(w->stack)),
+	};
+	uint64_t ips[16];
+	const struct unwind_copy_walk to = { ips, 16, NULL, NULL };
+	struct unwind_walked walked;
+
+	/* struct ucontext of <sys/ucontext.h>: ss_sp at 16, ss_size at 32. */
+	w->stack[1 + 2] = STACK - 4096;
+	w->stack[1 + 4] = 8192;
+	unwind_copy_walk(&w->space, &copy, &to, &walked);
+	assert_int_equal(walked.end, UNWIND_UNREADABLE);
+	assert_true(walked.left_signal_stack);
+	/* There is such a stack, but the handler was not on it; then none at all. */
+	w->stack[1 + 2] = STACK - (2 << 20);
+	unwind_copy_walk(&w->space, &copy, &to, &walked);
+	assert_false(walked.left_signal_stack);
+	w->stack[1 + 2] = w->stack[1 + 4] = 0;
+	unwind_copy_walk(&w->space, &copy, &to, &walked);
+	assert_int_equal(walked.end, UNWIND_UNREADABLE);
+	assert_false(walked.left_signal_stack);
+}
+
 static void test_calls(void **state)
 {
 	(void)state;
@@ -245,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_scan_dead_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_register, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal_stack, setup, teardown),
 		cmocka_unit_test(test_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
