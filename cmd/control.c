@@ -10,13 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int open_fifo(const char *path, int flags, int *ret, struct err *err)
 {
 	/* Both ways, so that neither opening waits for the other end nor a writer that goes is an end. */
-	*ret = open(path, flags | O_NONBLOCK | O_CLOEXEC);
-	return *ret < 0 ? err_set(err, -errno, "cannot open '%s'", path) : 0;
+	CLEANUP_CLOSE int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot open '%s'", path);
+	/* Not even to say that its lines are no orders: it may be a file of secrets. */
+	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return err_set(err, -EINVAL, "'%s' is no FIFO: make one with mkfifo", path);
+	*ret = TAKE_FD(fd);
+	return 0;
 }
 
 static int parse_fd(const char *text, int *ret, struct err *err)

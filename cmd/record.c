@@ -47,8 +47,9 @@ static void log_stderr(void *data, const char *text)
 	tell("%s", text);
 }
 
-/* A descriptor that is readable when someone wants us to end. What is ignored (nohup, a shell's
- * background job) stays so. */
+/* A descriptor that is readable when someone wants us to end. What is ignored (nohup) stays so; but not
+ * SIGINT, which a shell lets its background jobs ignore, and which scripts end recordings by. A blocked
+ * signal comes through even so, and is ignored by the command as before. */
 static int open_signals(sigset_t *blocked)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -56,7 +57,8 @@ static int open_signals(sigset_t *blocked)
 
 	sigemptyset(blocked);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+		if (signals[i] == SIGINT ||
+		    (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN))
 			sigaddset(blocked, signals[i]);
 	}
 	/* A reader of our pipe that goes away is a write error. */
@@ -149,20 +151,31 @@ static void print_losses(const struct session_result *r)
 			r->accel_lost[i].why);
 }
 
-/* The exit status after a recording that has been made. */
-static int status_of(const struct session_result *r, int command_status)
+/* Is it over although the command, if there is one, may go on? */
+static bool ends_command(const struct record_options *opt, enum session_end end)
 {
-	switch (r->end) {
-	case SESSION_WRITE_ERROR:
-		return CMD_FAILED;
+	switch (end) {
 	case SESSION_DURATION:
 	case SESSION_MAX_SIZE:
-		return CMD_OK; /* what was asked for, whatever the command says to it */
+		return true;
+	case SESSION_TARGETS_ENDED: /* where it is one of them, it has ended */
+		return opt->session.pid_count || opt->session.tid_count;
+	case SESSION_WRITE_ERROR:
 	case SESSION_STOPPED:
 	case SESSION_COMMAND_ENDED:
-	case SESSION_TARGETS_ENDED:
 		break;
 	}
+	return false;
+}
+
+/* The exit status after a recording that has been made. */
+static int status_of(const struct record_options *opt, const struct session_result *r,
+		     int command_status)
+{
+	if (r->end == SESSION_WRITE_ERROR)
+		return CMD_FAILED;
+	if (ends_command(opt, r->end))
+		return CMD_OK; /* what was asked for, whatever the command says to it */
 	return command_status < 0 ? CMD_OK : command_status;
 }
 
@@ -175,14 +188,16 @@ static int finish(struct session *session, const struct record_options *opt, int
 	enum session_end end = session_end(session);
 	if (end == SESSION_STOPPED)
 		pass_on_signal(session, signal_fd);
-	else if (end == SESSION_DURATION || end == SESSION_MAX_SIZE)
+	else if (ends_command(opt, end))
 		session_signal_command(session, SIGTERM);
 	/* A second one ends us at once; the file is complete but for names and its END. */
 	sigprocmask(SIG_UNBLOCK, blocked, NULL);
 	int rc = session_stop(session, &result, &err);
 	if (rc < 0)
 		return tell_error(&err);
-	if (result.end == SESSION_WRITE_ERROR)
+	if (result.end == SESSION_WRITE_ERROR && !strcmp(opt->session.output, "-"))
+		tell("%s", result.write_error);
+	else if (result.end == SESSION_WRITE_ERROR)
 		tell("%s; what was recorded until then is in '%s'", result.write_error,
 		     opt->session.output);
 	if (!opt->quiet) {
@@ -192,7 +207,7 @@ static int finish(struct session *session, const struct record_options *opt, int
 		print_summary(&result, opt->session.output);
 	}
 	print_losses(&result);
-	return status_of(&result, session_wait_command(session));
+	return status_of(opt, &result, session_wait_command(session));
 }
 
 static uint64_t monotonic_ns(void)

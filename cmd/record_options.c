@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	  "the first that is allowed",
 	  0 },
 	{ "call-graph", OPT_CALL_GRAPH, "HOW", 0,
-	  "'table': stacks by unwind tables (usual on x86-64); 'fp': by frame pointers (usual "
+	  "'table' or 'dwarf': stacks by unwind tables (usual on x86-64); 'fp': by frame pointers (usual "
 	  "elsewhere); 'none': no stacks",
 	  0 },
 	{ "max-stack", OPT_MAX_STACK, "N", 0, "Keep N frames of a stack at most (1024)", 0 },
@@ -333,7 +333,10 @@ static error_t parse_sampling(int key, char *arg, struct argp_state *state)
 			s->stacks = SESSION_STACKS_AUTO;
 		return 0;
 	case OPT_CALL_GRAPH:
-		choice = parse_choice(arg, stack_names, ARRAY_SIZE(stack_names));
+		/* perf's name for stacks by unwind information, perhaps with a size of copies. */
+		choice = !strncmp(arg, "dwarf", 5) && (!arg[5] || arg[5] == ',')
+				 ? SESSION_STACKS_TABLE
+				 : parse_choice(arg, stack_names, ARRAY_SIZE(stack_names));
 		if (choice < 0)
 			argp_error(state, "'%s' is no way to get stacks: use table, fp or none",
 				   arg);
@@ -435,8 +438,6 @@ static void check(struct record_options *opt, struct argp_state *state)
 	if (!s->command && !lists && !s->all && !s->cgroup)
 		argp_error(state,
 			   "nothing to record: give a command, -p PID, -t TID, -G NAME or -a");
-	if (s->command && lists)
-		argp_error(state, "a command, or -p or -t, not both");
 	if (opt->pids.list.len && opt->tids.list.len)
 		argp_error(state, "-p or -t, not both");
 	if (s->all && lists)

@@ -164,7 +164,7 @@ static int on_pid(void *data, uint32_t pid)
 /* The threads that there are; those to come are the kernel's to follow. */
 static int find_threads(struct session *s, struct err *err)
 {
-	if (s->opt.command)
+	if (s->opt.command && !s->is_timer)
 		return perf_threads_add(&s->threads, (uint32_t)s->command.pid);
 	if (s->opt.tid_count)
 		return targets_add_threads(&s->programs, s->opt.tids, s->opt.tid_count, on_pid, s,
@@ -191,8 +191,8 @@ int engine_watch(struct session *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	sampler.with_rings = true;
-	sampler.at_exec =
-		s->opt.command && !s->is_open && !s->opt.window_count && !s->opt.waits_for_enable;
+	sampler.at_exec = s->opt.command && !s->is_timer && !s->is_open && !s->opt.window_count &&
+			  !s->opt.waits_for_enable;
 	sampler.scope.cgroup_fd = scope.cgroup_fd;
 	sampler.scope.tids = s->opt.tid_count ? s->opt.tids : scope.tids;
 	sampler.scope.tid_count = s->opt.tid_count ? s->opt.tid_count : scope.tid_count;

@@ -214,7 +214,8 @@ int launch_start(struct session *s, struct err *err)
 
 	/* A command is probed before it starts; what it loads from elsewhere, and processes that
 	 * run, by launch_object(). */
-	for (size_t i = 0; rc >= 0 && s->probes && s->opt.command && (soname = accel_library(i));
+	for (size_t i = 0;
+	     rc >= 0 && s->probes && s->opt.command && !s->is_timer && (soname = accel_library(i));
 	     i++)
 		rc = attach_installed(s, soname);
 	return rc;

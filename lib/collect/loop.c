@@ -136,7 +136,7 @@ static bool has_ended(struct session *s, const struct waker *w, uint64_t now_ns)
 		s->end = SESSION_STOPPED;
 	else if (command_poll(&s->command))
 		s->end = SESSION_COMMAND_ENDED;
-	else if (!s->command.pid && !s->alive && !s->is_open)
+	else if ((!s->command.pid || s->is_timer) && !s->alive && !s->is_open)
 		s->end = SESSION_TARGETS_ENDED;
 	else if (s->opt.duration_ns && now_ns - s->armed_ns >= s->opt.duration_ns)
 		s->end = SESSION_DURATION;

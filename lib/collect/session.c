@@ -48,6 +48,7 @@ int session_open(struct session **ret, const struct session_options *opt, struct
 	if (!s)
 		return err_set(err, -ENOMEM, "no memory for the session");
 	s->opt = *opt;
+	s->is_timer = opt->command && (opt->cgroup || opt->pid_count || opt->tid_count);
 	standing_raise(&s->standing);
 	/* Early, as workers are copies of what we are now. */
 	if (worker_start(&s->worker, err) < 0)
@@ -149,7 +150,7 @@ static int add_targets(struct session *s, struct err *err)
 	/* Whoever is not known yet is met when it is first seen running. */
 	if (s->opt.cgroup && cgroup_processes(&s->cgroup, on_member, s) < 0)
 		return err_set(err, -ENOMEM, "no memory for the processes of a control group");
-	if (s->opt.command && (!s->is_open || s->opt.all))
+	if (s->opt.command && !s->is_timer)
 		return add_command(s, err);
 	if (s->is_open)
 		return 0;

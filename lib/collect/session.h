@@ -57,8 +57,8 @@ struct session_options {
 	const char *output;       /* file, or "-" */
 
 	/* What to record: a command, processes with what descends from them, threads, or everything,
-	 * which may be narrowed to a control group, a folder below /sys/fs/cgroup; then a command only
-	 * says when to end. */
+	 * which may be narrowed to a control group, a folder below /sys/fs/cgroup. Beside any of these
+	 * a command only says when to end. */
 	char *const *command;
 	const char *const *environment; /* "KEY=VALUE" for the command, up to a NULL; or NULL */
 	const uint32_t *pids;

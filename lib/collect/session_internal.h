@@ -44,6 +44,7 @@ struct session {
 	size_t heard; /* records of it in this second */
 	struct sampler sampler;
 	struct command command;
+	bool is_timer;           /* the command is nobody's to record, and only says when to end */
 	VEC(char *) environment; /* variables for it, up to a NULL */
 	struct ring *ring;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */

@@ -107,6 +107,7 @@ int session_succeed(struct session **ret, struct session *before, const struct s
 	if (rc < 0)
 		return rc;
 	(*ret)->command = before->command;
+	(*ret)->is_timer = before->is_timer;
 	memset(&before->command, 0, sizeof(before->command));
 	before->command.go = before->command.failure = before->command.pidfd = -1;
 	return 0;

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from command import PROGRAM, run
-from record_test import SPLIT, Capture
+from record_test import SPLIT, Capture, truth
 
 ENGINES = ('bpf', 'perf')
 IS_FULL = bool(os.environ.get('ACCEL_PROF_TEST_FULL'))
@@ -83,6 +83,25 @@ class Targets(unittest.TestCase):
                         '499')
             found = set(re.findall(r'^THREAD .*tid=(\d+)', Capture(self.data).text, re.MULTILINE))
             self.assertEqual(found, {str(tids[1]), str(tids[3])}, engine)
+
+    def test_until_a_command_ends(self):
+        """As with perf: -p PID -- sleep 10."""
+        process = self.busy('plain')
+        for engine in ENGINES:
+            for option, status in (('-p', 0), ('-t', 3)):
+                done = run('record', '-o', self.data, '--engine', engine, '-F', '999', option,
+                           str(process.pid), '--', 'sh', '-c', f'{SPLIT} plain 200; exit {status}')
+                self.assertEqual(done.returncode, status, done.stderr)
+                capture = Capture(self.data)
+                self.assertEqual({Capture.field(p, 'pid') for p in capture.processes.values()},
+                                 {process.pid}, (engine, option))
+                self.assertGreater(capture.by_function(SPLIT)['burn'], 20, (engine, option))
+
+    def test_target_ends_before_the_command(self):
+        for engine in ENGINES:
+            with subprocess.Popen([SPLIT, 'plain', '600'], stdout=subprocess.DEVNULL) as process:
+                done = self.record('--engine', engine, '-p', str(process.pid), '--', 'sleep', '1000')
+            self.assertIn('Captured and wrote', done.stderr)
 
     def test_cgroup(self):
         """By its name and by its path, with a group inside; another's processes are not recorded."""
@@ -215,15 +234,17 @@ class Targets(unittest.TestCase):
             self.assertGreaterEqual(min(times), 0.3, engine)
 
     def test_ranges(self):
-        """Between the windows there is nothing, but for how long recording takes to be armed."""
-        done = self.record('-D', '100-200,500-600', '-F', '999', '--', SPLIT, 'threads', '1500')
-        self.assertIn('in 2 windows', done.stderr)
-        times = sorted(self.times())
-        self.assertGreater(len(times), 20)
-        widest, at = max((b - a, a) for a, b in zip(times, times[1:]))
-        self.assertGreater(widest, 0.29)
-        self.assertLess(at - times[0], 0.11)
-        self.assertLess(times[-1] - at - widest, 0.11)
+        """Between the windows there is nothing. On a busy machine a window may find nothing to sample, or
+        the recorder may open and close it late: not three times in a row."""
+        for _ in range(3):
+            done = self.record('-D', '100-200,500-600', '-F', '999', '--', SPLIT, 'threads', '1500')
+            self.assertIn('in 2 windows', done.stderr)
+            times = sorted(self.times())
+            widest, at = max(((b - a, a) for a, b in zip(times, times[1:])), default=(0, 0))
+            if (len(times) > 5 and widest > 0.29 and at - times[0] < 0.11 and
+                    times[-1] - at - widest < 0.11):
+                return
+        self.fail((times, widest, at))
 
     def test_control(self):
         """Lines through a pipe, each answered; 'stop' ends it and the command goes on to its end."""
@@ -290,23 +311,20 @@ class Targets(unittest.TestCase):
         """A file a second, each whole, without a gap; the command's status at the end."""
         for engine in ENGINES if IS_FULL else ENGINES[:1]:
             done = run('record', '--engine', engine, '-o', self.data, '--switch-output=1s', '-F', '999',
-                       '--', 'sh', '-c', f'{SPLIT} plain 2500 > /dev/null; exit 7')
+                       '--', 'sh', '-c', f'{SPLIT} plain 2500; exit 7')
             self.assertEqual(done.returncode, 7, done.stderr)
+            _, seconds = truth(done.stdout)
             parts = self.parts()
             self.assertGreaterEqual(len(parts), 2, engine)
-            ranges = []
+            count = 0
             for part in parts:
                 path = os.path.join(self.folder, part)
                 capture = Capture(path)
                 self.assertEqual(capture.status, 0, part)
-                times = [float(t) for t in re.findall(r'^CPU_SAMPLE time=([\d.]+)', capture.text,
-                                                      re.MULTILINE)]
-                if times:
-                    ranges.append((min(times), max(times)))
-                    self.assertGreater(capture.by_function(SPLIT)['burn'], 0, engine)
+                count += capture.by_function(SPLIT)['burn']
                 os.unlink(path)
-            for (_, before), (after, _) in zip(ranges, ranges[1:]):
-                self.assertLess(after - before, 0.3, (engine, ranges))
+            # What is around a switch is in both files.
+            self.assertGreater(count, 0.9 * 999 * seconds, engine)
 
     def test_switch_by_signal(self):
         process = self.busy()
@@ -331,9 +349,11 @@ class Targets(unittest.TestCase):
             self.assertEqual(Capture(os.path.join(self.folder, part)).status, 0)
 
     def test_bad_control(self):
-        for text in ('nonsense', 'fifo:/no/such/pipe', 'fd:999'):
+        for text in ('nonsense', 'fifo:/no/such/pipe', 'fd:999', 'fifo:/etc/passwd'):
             done = run('record', '--control', text, '-o', self.data, '--', 'true')
             self.assertEqual(done.returncode, 1, text)
+            self.assertNotIn('root', done.stderr)
+        self.assertIn("'/etc/passwd' is no FIFO", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_usage(self):
