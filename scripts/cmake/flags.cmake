@@ -1,7 +1,8 @@
 # What every C file of ours is compiled with, as one INTERFACE target.
 #
-#   ACCEL_PROF_WERROR    warnings are errors (on in the presets; off by default, so that a newer
-#                        compiler's new warning does not break a user's build)
+#   ACCEL_PROF_WERROR    warnings are errors (on in the presets dev and fuzz, and in scripts/test;
+#                        off in what users build, which a newer compiler's new warning must
+#                        not break)
 #   ACCEL_PROF_SANITIZE  AddressSanitizer with LeakSanitizer, and UndefinedBehaviorSanitizer
 
 option(ACCEL_PROF_WERROR "Treat warnings as errors" OFF)
