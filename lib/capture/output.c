@@ -27,6 +27,21 @@ static char *path_join(const char *path, const char *suffix)
 	return asprintf(&joined, "%s%s", path, suffix) < 0 ? NULL : joined;
 }
 
+/* The user who called sudo; UINT32_MAX: none did. */
+static uint32_t caller(void)
+{
+	const char *text = secure_getenv("SUDO_UID");
+	uint32_t uid;
+
+	return geteuid() == 0 && text && parse_u32(text, 10, &uid) == 0 ? uid : UINT32_MAX;
+}
+
+/* Whoever puts a FIFO into a folder for everyone, under a name that root will use, reads what root saw. */
+static bool is_trusted(uid_t uid)
+{
+	return uid == geteuid() || uid == 0 || uid == caller();
+}
+
 /* What lies at @path: an enum existing, or -EEXIST for what must not be replaced. */
 static int existing_at(const char *path, struct err *err)
 {
@@ -36,8 +51,12 @@ static int existing_at(const char *path, struct err *err)
 		return errno == ENOENT ? EXISTING_NONE
 				       : err_set(err, -errno, "cannot look at '%s'", path);
 	bool is_link = S_ISLNK(st.st_mode);
+	uid_t owner = st.st_uid; /* of the link, where it is one */
 	if (is_link && stat(path, &st) < 0)
 		return err_set(err, -errno, "cannot follow the symbolic link '%s'", path);
+	if (S_ISFIFO(st.st_mode) && !is_trusted(owner))
+		return err_set(err, -EEXIST, "'%s' belongs to another user; choose another with -o",
+			       path);
 	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		return EXISTING_STREAM;
 	if (S_ISDIR(st.st_mode))
@@ -101,11 +120,10 @@ static int output_adopt(struct output *o, int fd)
 /* Under sudo the file belongs to whoever called sudo. Best effort: root can read it anyway. */
 static void give_to_caller(int fd)
 {
-	const char *uid_text = secure_getenv("SUDO_UID"), *gid_text = secure_getenv("SUDO_GID");
-	uint32_t uid, gid;
+	const char *gid_text = secure_getenv("SUDO_GID");
+	uint32_t uid = caller(), gid;
 
-	if (geteuid() != 0 || !uid_text || !gid_text || parse_u32(uid_text, 10, &uid) < 0 ||
-	    parse_u32(gid_text, 10, &gid) < 0)
+	if (uid == UINT32_MAX || !gid_text || parse_u32(gid_text, 10, &gid) < 0)
 		return;
 	if (fchown(fd, uid, gid) < 0)
 		return;

@@ -248,7 +248,7 @@ int tables_get(struct tables *t, const struct object *object, uint64_t size_max,
 		return 0;
 	}
 	*ret = 0;
-	if (object->fd < 0)
+	if (object->fd < 0 || object->is_jitdump)
 		return 0;
 	if (object->size > size_max) {
 		t->deferred++;

@@ -298,6 +298,35 @@ static unsigned fill_up(struct capture_writer *w, int *ret_rc)
 	return n - 1;
 }
 
+/* Put there by somebody else, who would read the recording. */
+static void test_fifo_of_another(void **state)
+{
+	(void)state;
+	struct capture_writer_options opt = { .path = "x.data" };
+	struct capture_writer *w = NULL;
+	struct err err;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkfifo("x.data", 0666), 0);
+	int reader = open("x.data", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(chown("x.data", 12345, 12345), 0);
+	assert_int_equal(capture_writer_open(&w, &opt, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "belongs to another user"));
+	assert_int_equal(setenv("SUDO_UID", "12345", 1), 0);
+	assert_int_equal(capture_writer_open(&w, &opt, &err), 0);
+	capture_writer_free(TAKE(w));
+	unsetenv("SUDO_UID");
+	/* A link of theirs to one of ours is no better, one of ours to theirs is our choice. */
+	assert_int_equal(symlink("x.data", "y.data"), 0);
+	opt.path = "y.data";
+	assert_int_equal(capture_writer_open(&w, &opt, &err), 0);
+	capture_writer_free(TAKE(w));
+	assert_int_equal(lchown("y.data", 12345, 12345), 0);
+	assert_int_equal(capture_writer_open(&w, &opt, &err), -EEXIST);
+	close(reader);
+}
+
 static void test_dev_full(void **state)
 {
 	(void)state;
@@ -452,6 +481,7 @@ int main(void)
 		IN_FOLDER(test_empty_file_is_nobodys),
 		IN_FOLDER(test_odd_places),
 		IN_FOLDER(test_owner_under_sudo),
+		IN_FOLDER(test_fifo_of_another),
 		IN_FOLDER(test_dev_full),
 		IN_FOLDER(test_broken_pipe),
 		IN_FOLDER(test_full_disk),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What strangers do: files that are made to cost a reader what it has, and programs that are made to cost
 whoever records them, or everyone else, something."""
+import json
 import os
 import re
 import resource
@@ -82,6 +83,79 @@ class Captures(unittest.TestCase):
             reader.stdin.close()
         self.assertNotEqual(soft, 'unlimited')
         self.assertLessEqual(int(soft), total)
+
+
+class Programs(unittest.TestCase):
+    """One that does what it can, beside one that works."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.data = os.path.join(self.folder, 'a.data')
+
+    def record(self, *args):
+        """What was said on stderr, and the most memory that the recorder had."""
+        with tempfile.TemporaryFile('w+', errors='replace') as errors:
+            # Of the command it is known by its own children only.
+            recorder = subprocess.Popen([PROGRAM, 'record', '-o', self.data, '-F', '499', *args],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=errors)
+            peak = 0
+            while recorder.poll() is None:
+                try:
+                    with open(f'/proc/{recorder.pid}/status', encoding='ascii', errors='replace') as file:
+                        found = re.search(r'VmHWM:\s+(\d+)', file.read())
+                    peak = max(peak, int(found[1]) if found else 0)
+                except OSError:
+                    pass
+                time.sleep(0.1)
+            errors.seek(0)
+            text = errors.read()
+        if recorder.returncode == 77:
+            self.skipTest(text)
+        self.assertEqual(recorder.returncode, 0, text)
+        return text, peak << 10
+
+    def check(self, said, peak):
+        # It takes some 40 MB.
+        if not SANITIZED:
+            self.assertLess(peak, 200 << 20)
+        done = subprocess.run([PROGRAM, 'report', self.data], stdin=subprocess.DEVNULL,
+                              capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
+        for text in said.encode(errors='surrogateescape'), done.stdout:
+            self.assertNotRegex(text, rb'[\x00-\x08\x0b-\x1f\x7f]')
+        done.stdout.decode()  # is UTF-8
+        table = run('report', self.data, '--json')
+        functions = {f['function'] for f in json.loads(table.stdout)['functions']}
+        self.assertIn('often', functions, done.stdout.decode())
+        self.assertNotIn('root:', run('dump', self.data).stdout)
+
+    def test_beside_another(self):
+        """The names of who works, and all of its samples, are there whatever the other does."""
+        programs = os.environ['WORKLOAD_DIR']
+        for how in 'link', 'fifo', 'map':
+            with self.subTest(how=how):
+                said, peak = self.record(
+                    '--', 'sh', '-c', f'{programs}/hostile 0.8 {self.folder} {how} & '
+                    f'{programs}/split plain 300; wait')
+                link = os.path.join(self.folder, 'map')
+                self.assertTrue(os.path.lexists(os.readlink(link)))
+                os.unlink(os.readlink(link))
+                self.check(said, peak)
+
+    def test_control(self):
+        """Answers go into a FIFO, not into what somebody has put into its place."""
+        path = os.path.join(self.folder, 'precious')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write('precious')
+        os.mkfifo(os.path.join(self.folder, 'orders'))
+        done = run('record', '-o', self.data, '--control', f'fifo:{self.folder}/orders,{path}', 'true')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('precious\' is no FIFO', done.stderr)
+        with open(path, encoding='ascii') as file:
+            self.assertEqual(file.read(), 'precious')
 
 
 if __name__ == '__main__':
