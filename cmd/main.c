@@ -36,6 +36,9 @@ static void print_help(FILE *out)
 {
 	fputs("Usage: accel-prof [--help] [--version] COMMAND [ARGS]\n\n"
 	      "Find out what an AI program and its accelerators spend their time on.\n\n"
+	      "  accel-prof record -p PID            # or: -- COMMAND; Ctrl-C ends it\n"
+	      "  accel-prof report\n"
+	      "  accel-prof flamegraph > out.svg\n\n"
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
