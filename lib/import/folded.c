@@ -22,6 +22,10 @@
 /* Less of one line than this is not taken for a stack on trust. */
 #define LONG_LINE (32u << 10)
 
+/* A beginning is worth keeping when it has so many frames more than the one that was found: to look
+ * up fewer takes less time than to compare the text of all, which for many is not in the cache. */
+#define PREFIX_GAIN 4
+
 struct buffer {
 	char *data;
 	size_t len, cap;
@@ -243,7 +247,7 @@ static int line_stack(struct folded *f, struct span line, uint32_t *ret)
 					.count = at.depth + (uint32_t)f->frames.len,
 					.flags = STACK_ROOTED },
 		ret, &known);
-	if (rc < 0 || known <= at.depth || known == at.depth + f->frames.len)
+	if (rc < 0 || known < at.depth + PREFIX_GAIN || known == at.depth + f->frames.len)
 		return rc;
 	const struct place *place = &f->places.data[known - at.depth - 1];
 	expect_epoch(f);
