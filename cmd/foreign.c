@@ -2,6 +2,7 @@
 #include "cmd/foreign.h"
 
 #include "base/strbuf.h"
+#include "capture/limits.h"
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "cmd/tell.h"
@@ -32,7 +33,11 @@ struct foreign {
 static int import(struct foreign *f)
 {
 	CLEANUP(capture_writer_free) struct capture_writer *w = NULL;
-	const struct capture_writer_options opt = { .fd = f->in, .level = CAPTURE_LEVEL_STORED };
+	const struct capture_writer_options opt = {
+		.fd = f->in,
+		.level = CAPTURE_LEVEL_STORED,
+		.epoch_frames = CAPTURE_EPOCH_FRAMES_MAX,
+	};
 	const struct import_options import_opt = { .format = NULL };
 
 	int rc = capture_writer_open(&w, &opt, &f->err);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "capture/limits.h"
 #include "capture/writer.h"
 #include "cmd/cmd.h"
 #include "cmd/file_options.h"
@@ -81,7 +82,10 @@ static int run(struct import_command *c)
 
 	if (!output)
 		return tell("cannot make a file name of '%s'", c->files.output);
-	struct capture_writer_options options = { .path = output };
+	struct capture_writer_options options = {
+		.path = output,
+		.epoch_frames = CAPTURE_EPOCH_FRAMES_MAX,
+	};
 	bool shows = !c->files.is_quiet && isatty(STDERR_FILENO);
 	if (shows)
 		c->import.progress = show_progress;

@@ -6,6 +6,9 @@
 /* More frames than this are a runaway recursion or damage. The kernel's own limit is 127 by
  * default, Python's recursion limit 1000. */
 #define STACK_FRAMES_MAX 4096u
+/* Frames in the stacks of an epoch. Twenty thousand different host stacks, each with twenty places on
+ * the accelerator, are a million. */
+#define CAPTURE_EPOCH_FRAMES_MAX (2u << 20)
 /* An inline chain; compilers stop far earlier. */
 #define SYMBOL_LINES_MAX 1024u
 /* Strings and objects are numbered without gaps: a reader makes room for one that says it is the

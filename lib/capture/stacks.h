@@ -16,12 +16,13 @@
 #include <stdint.h>
 
 /*
- * Of one epoch. A writer that reaches it starts the next; a reader takes no more. In the writer a
- * node costs 16 bytes, and at most 66 where each is a run of its own, and there are two epochs: 66 MiB.
+ * Of one epoch. A writer that reaches it starts the next. In the writer a node costs 16 bytes, and at
+ * most 66 where each is a run of its own, and there are two epochs: 66 MiB in a recorder.
  */
-#define STACKS_NODES_MAX (512u << 10)
-/* As the writer starts an epoch only before the next stack, one stack may go beyond it. */
-#define STACKS_NODES_LIMIT (STACKS_NODES_MAX + STACK_FRAMES_MAX)
+#define STACKS_NODES_RECORDER (512u << 10)
+/* A reader takes no more: as the writer starts an epoch only before the next stack, one stack may go
+ * beyond it. */
+#define STACKS_NODES_LIMIT (CAPTURE_EPOCH_FRAMES_MAX + STACK_FRAMES_MAX)
 
 struct stack_node {
 	uint64_t offset;

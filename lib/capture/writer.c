@@ -31,6 +31,7 @@ struct capture_writer {
 	struct output out;
 	uint32_t chunk_bytes;
 	uint64_t epoch_bytes;
+	uint32_t epoch_frames;
 
 	struct encoder chunk; /* the current one */
 	uint8_t *stored;      /* CHUNK_HEADER_BYTES + CHUNK_STORED_MAX */
@@ -74,6 +75,7 @@ static int writer_prepare(struct capture_writer *w, const struct capture_writer_
 
 	w->chunk_bytes = opt->chunk_bytes ? opt->chunk_bytes : CHUNK_BYTES;
 	w->epoch_bytes = opt->epoch_bytes ? opt->epoch_bytes : EPOCH_BYTES;
+	w->epoch_frames = opt->epoch_frames ? opt->epoch_frames : STACKS_NODES_RECORDER;
 	w->epoch = 1;
 	w->starts_epoch = true;
 	w->stacks.first = 1;
@@ -181,8 +183,8 @@ static int writer_ready(struct capture_writer *w)
 	if (w->has_ended)
 		return -EINVAL;
 	size_t used = encoder_size(&w->chunk);
-	if (w->epoch_used + used >= w->epoch_bytes || w->stacks.nodes.len >= STACKS_NODES_MAX ||
-	    w->stacks.entries.len >= STACKS_NODES_MAX)
+	if (w->epoch_used + used >= w->epoch_bytes || w->stacks.nodes.len >= w->epoch_frames ||
+	    w->stacks.entries.len >= w->epoch_frames)
 		return epoch_start(w);
 	return used >= w->chunk_bytes ? chunk_close(w) : 0;
 }

@@ -30,6 +30,10 @@ struct capture_writer_options {
 	/* For tests; 0: the sizes FORMAT.md tells. Bytes before compression. */
 	uint32_t chunk_bytes;
 	uint64_t epoch_bytes;
+	/* How many frames in stacks an epoch has; 0: what a recorder has memory for. Where stacks need
+	 * more, those of each epoch are written anew: CAPTURE_EPOCH_FRAMES_MAX (limits.h) is for who
+	 * has a file to read and half a gigabyte. */
+	uint32_t epoch_frames;
 };
 
 int capture_writer_open(struct capture_writer **ret, const struct capture_writer_options *opt,

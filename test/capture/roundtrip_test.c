@@ -527,24 +527,22 @@ static unsigned count_epochs(int fd)
 	return epochs;
 }
 
-/* The sizes that FORMAT.md tells: 64 MiB of anything, or 524,288 frames. */
-static void test_real_epochs(void **state)
+/* The sizes that FORMAT.md tells: 64 MiB of anything, or so many frames. */
+static void assert_epochs(uint32_t epoch_frames, size_t code_bytes, unsigned epochs)
 {
-	(void)state;
 	enum {
-		CODE = 65 << 20,
 		STACKS = 600000
 	};
 	struct scratch_capture c;
 	struct record_code_object code = { .id = 1, .kind = CODE_OBJECT_SOURCE };
 	struct record_object o = { .kind = OBJECT_ANON };
-	CLEANUP_FREE uint8_t *zeros = calloc(1, CODE);
+	CLEANUP_FREE uint8_t *zeros = calloc(1, code_bytes + 1);
 	struct record rec;
 	uint32_t object, id, stacks = 0;
 	uint64_t got = 0;
 
-	scratch_open(&c, NULL);
-	assert_int_equal(capture_writer_code_object(c.w, &code, zeros, CODE), 0);
+	scratch_open(&c, &(struct capture_writer_options){ .epoch_frames = epoch_frames });
+	assert_int_equal(capture_writer_code_object(c.w, &code, zeros, code_bytes), 0);
 	assert_int_equal(capture_writer_object(c.w, &o, &object), 0);
 	for (uint64_t i = 0; i < STACKS; i++) {
 		struct record_frame frame = { object, i * 16 };
@@ -554,7 +552,7 @@ static void test_real_epochs(void **state)
 	rec = (struct record){ .type = RECORD_END };
 	assert_int_equal(capture_writer_put(c.w, &rec), 0);
 	scratch_read(&c);
-	assert_int_equal(count_epochs(c.fd), 3);
+	assert_int_equal(count_epochs(c.fd), epochs);
 	while (capture_reader_next(c.r, &rec, NULL) > 0) {
 		if (rec.type == RECORD_CODE_OBJECT)
 			got += rec.code_object.part.size;
@@ -564,10 +562,17 @@ static void test_real_epochs(void **state)
 			stacks++;
 		}
 	}
-	assert_int_equal(got, CODE);
+	assert_int_equal(got, code_bytes);
 	assert_int_equal(stacks, STACKS);
 	assert_string_equal(capture_reader_damage(c.r).text, "");
 	scratch_close(&c);
+}
+
+static void test_real_epochs(void **state)
+{
+	(void)state;
+	assert_epochs(0, 65 << 20, 3); /* a recorder's: 524,288 */
+	assert_epochs(CAPTURE_EPOCH_FRAMES_MAX, 0, 1);
 }
 
 /* ---- long things ---- */

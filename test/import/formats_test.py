@@ -512,13 +512,6 @@ class Formats(unittest.TestCase):
         capture = self.imported(''.join(lines))
         self.assertEqual(host_time(capture), +sums)
 
-    def test_folded_beyond_an_epoch(self):
-        """The writer forgets stacks after half a million frames; what they began with is known anew."""
-        host, tail = (';'.join(f'{name}{i}' for i in range(n)) for name, n in (('h', 12), ('t', 200)))
-        lines = [f'{host};a{i};{tail} {i % 9 + 1}\n' for i in range(2_800)]
-        times = host_time(self.imported(''.join(lines + lines)))
-        self.assertEqual(times, {f'{host};a{i};{tail}': 2 * (i % 9 + 1) for i in range(2_800)})
-
     def test_folded_with_long_lines(self):
         """Names of megabytes are cut, and say so; the lines around them are whole."""
         text = f'a;b 1\na;{"x" * 5_000_000};c 2\na;{"y;" * 400_000}d 3\na;b 4\n'
