@@ -20,7 +20,6 @@ struct plan {
 	struct part *parts;
 	size_t count;
 	bool differs_in_frequency, differs_in_host;
-	bool has_host; /* the two below are of some input */
 	uint64_t frequency;
 	char *host;
 };

@@ -41,7 +41,6 @@ enum opencl_site {
 	SITE_NDRANGE = 1,
 	SITE_TASK,
 	SITE_NATIVE,
-	SITE_TRANSFER, /* copies, fills and maps: struct opencl_transfer tells which */
 	SITE_FINISH,
 	SITE_WAIT,
 	SITE_USER_EVENT,
@@ -59,7 +58,7 @@ enum opencl_site {
 	SITE_POCL_COMPLETE,
 	SITE_TOLD, /* by the library inside */
 	SITE_TIMES,
-	/* From here on SITE_TRANSFER's own: SITE_TRANSFERS + index of opencl_transfers[]. */
+	/* From here on copies, fills and maps: SITE_TRANSFERS + index of opencl_transfers[]. */
 	SITE_TRANSFERS = 64,
 };
 
@@ -195,7 +194,6 @@ struct opencl {
 	struct accel_host host;
 	struct process_index processes;
 	struct hash device_names; /* name, hashed with the ordinal -> number of the record */
-	uint32_t runtime_name;    /* string */
 	bool wants_times;         /* of the library inside */
 	struct opencl_stats stats;
 };

@@ -128,7 +128,6 @@ static void take_modrm(struct reader *r, struct x86_insn *insn)
 	uint8_t modrm = (uint8_t)take(r, 1);
 	uint8_t mod = modrm >> 6, rm = modrm & 7;
 
-	insn->has_modrm = true;
 	insn->reg = (uint8_t)(((modrm >> 3) & 7) | (insn->rex & 4) << 1);
 	if (mod == 3) {
 		insn->rm = (uint8_t)(rm | (insn->rex & 1) << 3);

@@ -25,12 +25,12 @@ struct x86_insn {
 	uint8_t length;
 	uint8_t map; /* enum x86_map */
 	uint8_t opcode;
-	uint8_t rex;                /* the prefix, 0: none */
-	bool prefix66, repne, rep;  /* 66, F2, F3 */
-	bool other_prefix;          /* segment, address size or lock */
-	bool has_modrm, has_memory; /* the r/m operand is memory */
-	uint8_t reg, rm;            /* with the REX bits; rm: X86_NONE for memory */
-	uint8_t base;               /* X86_NONE: no base register */
+	uint8_t rex;               /* the prefix, 0: none */
+	bool prefix66, repne, rep; /* 66, F2, F3 */
+	bool other_prefix;         /* segment, address size or lock */
+	bool has_memory;           /* the r/m operand is memory */
+	uint8_t reg, rm;           /* with the REX bits; rm: X86_NONE for memory */
+	uint8_t base;              /* X86_NONE: no base register */
 	bool has_index;
 	int32_t disp;
 	int64_t imm;

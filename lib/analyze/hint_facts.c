@@ -48,7 +48,6 @@ static void take_summary(struct facts *x, const struct analysis_summary *s)
 	o->flight_ns = d->ns[ACCOUNT_FLIGHT];
 	o->sync_ns = d->ns[ACCOUNT_SYNC];
 	o->blocked_ns = d->ns[ACCOUNT_BLOCKED];
-	o->copy_idle_ns = d->ns[ACCOUNT_COPY];
 	for (int i = 0; i < ACCOUNT_STATE_COUNT; i++)
 		o->window_ns += d->ns[i];
 	if (!s->device_count &&

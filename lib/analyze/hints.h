@@ -26,7 +26,7 @@ struct hint_facts {
 	bool has_torch; /* operators of PyTorch were seen */
 
 	uint64_t window_ns, busy_ns, kernel_ns; /* of all devices */
-	uint64_t late_ns, flight_ns, sync_ns, blocked_ns, copy_idle_ns;
+	uint64_t late_ns, flight_ns, sync_ns, blocked_ns;
 	bool is_idle_known; /* false: device work is missing in the capture */
 	uint64_t ops, launched_idle, replayed;
 	uint64_t device_ns; /* sum of all work's durations */

@@ -180,10 +180,8 @@ static int op_join(struct analysis *a, struct op *op)
 	op->captured = capture ? *capture : 0;
 
 	const struct launch *launch = analysis_launch(a, op->correlation);
-	if (!launch) {
-		a->odd.ops_without_launch++;
+	if (!launch)
 		return 0;
-	}
 	size_t row = (size_t)(launch - a->launches.data);
 	struct launch *l = &a->launches.data[row];
 	op->launch = (uint32_t)row + 1;
@@ -275,9 +273,6 @@ int analysis_join(struct analysis *a)
 	vec_for_each(&a->ops, op) {
 		if (op->launch && !op->name)
 			op->name = a->launches.data[op->launch - 1].name;
-	}
-	vec_for_each(&a->launches, l) {
-		a->odd.launches_without_ops += !l->ops;
 	}
 	vec_for_each(&a->code_objects, c) {
 		a->odd.code_objects_incomplete += c->bytes.len != c->total_bytes;

@@ -310,7 +310,6 @@ static struct memory_summary summarize(const struct analysis *a, const struct me
 		.has_addresses = s->has_addresses,
 		.peak = memory_peak(s),
 		.peak_ns = s->peak_ns,
-		.before_at_peak = memory_before(m, i),
 		.reserved = s->reserved,
 		.allocated = s->allocated,
 		.count = s->count,

@@ -15,7 +15,6 @@ struct memory_summary {
 	bool is_host;
 	bool has_addresses;               /* else nobody knows whose the peak is */
 	uint64_t peak, peak_ns;           /* bytes, and when */
-	uint64_t before_at_peak;          /* of these, allocated before the first event */
 	uint64_t reserved;                /* by the allocator, at most; 0: not known */
 	uint64_t allocated, count, frees; /* bytes asked for in all, and how often */
 	uint64_t begin, end;              /* how much there is, first and last */

@@ -264,12 +264,9 @@ struct lost {
 
 /* What was odd, for the quality view; nothing of it is an error. */
 struct oddities {
-	uint64_t times;              /* beyond TIME_MAX_NS, or ending before they began */
-	uint64_t ops_without_launch; /* correlation unknown or 0 */
-	uint64_t launches_without_ops;
+	uint64_t times; /* beyond TIME_MAX_NS, or ending before they began */
 	uint64_t correlations_reused;
 	uint64_t code_objects_incomplete;
-	uint64_t unknown_records;
 };
 
 struct analysis {

@@ -236,7 +236,6 @@ static int target_add(struct probes *p, struct site_file *file, size_t number, s
 	if (rc < 0)
 		return err_set(err, rc, "cannot program the probe of '%s'", site->symbol);
 	p->used++;
-	p->stats.slow += !place.emulated && !(site->flags & PROBE_AT_RETURN);
 	log_debug("probe %s+%u%s", site->symbol, place.skip, place.emulated ? "" : " (stepped)");
 	return 1;
 }

@@ -56,7 +56,6 @@ int probes_take(struct probes *p, const struct event_header *event, struct accel
 struct probes_stats {
 	uint32_t files; /* with at least one site armed */
 	uint32_t sites; /* armed, over all files */
-	uint32_t slow;  /* of these, on an instruction that the kernel has to step */
 	bool by_multi;  /* uprobe_multi */
 };
 struct probes_stats probes_stats(const struct probes *p);

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 struct event_header;
-struct event_stack;
 struct object;
 struct programs;
 struct python;

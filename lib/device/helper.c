@@ -130,7 +130,6 @@ __attribute__((noreturn)) static void child_run(struct device_object *o, int fd)
 {
 	uint64_t index;
 
-	o->is_helper = true;
 	if (child_start(o, fd) < 0)
 		_exit(1);
 	while (io_read_full(fd, &index, sizeof(index)) == sizeof(index) &&

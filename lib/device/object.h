@@ -84,7 +84,6 @@ struct device_object {
 	struct arena arena;
 	struct helper *helper;
 	struct source_table *sources; /* read when first asked about */
-	bool is_helper;               /* this process is */
 	bool uses_nvdisasm;
 	/* what list() uses, made by prepare() or when first needed */
 	struct debug_info *debug;

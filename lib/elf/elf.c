@@ -145,7 +145,6 @@ static int elf_read_ident(struct elf_file *f, Elf64_Ehdr *ret, struct err *err)
 		.type = ret->e_type,
 		.machine = ret->e_machine,
 		.flags = ret->e_flags,
-		.osabi = ident[EI_OSABI],
 		.abi_version = ident[EI_ABIVERSION],
 		.entry = ret->e_entry,
 	};
@@ -315,7 +314,6 @@ struct elf_section elf_section_get(const struct elf_file *f, size_t index)
 		.size = s->sh_size,
 		.link = s->sh_link,
 		.info = s->sh_info,
-		.entry_bytes = s->sh_entsize,
 	};
 }
 

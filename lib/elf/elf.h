@@ -69,7 +69,7 @@ struct elf_header {
 	uint16_t type;    /* ET_* */
 	uint16_t machine; /* EM_* */
 	uint32_t flags;   /* e_flags, meaning depends on the machine */
-	uint8_t osabi, abi_version;
+	uint8_t abi_version;
 	uint64_t entry;
 };
 
@@ -96,7 +96,6 @@ struct elf_section {
 	uint64_t addr;
 	uint64_t offset, size; /* as the header says; not checked, elf_section_data() does */
 	uint32_t link, info;
-	uint64_t entry_bytes;
 };
 
 /* 0 for a file without section headers; else section 0 is the null section. */

@@ -35,7 +35,7 @@ struct chrome {
 	struct feed feed;
 	int depth;         /* of open objects and arrays */
 	int element_depth; /* inside an event; 0: the array has not begun, or has ended */
-	bool in_event, in_args, in_metrics, is_counter;
+	bool in_event, in_args, is_counter;
 	enum event_key member, argument;
 	unsigned index;  /* in the array that an argument is */
 	size_t raw_from; /* where that array begins */

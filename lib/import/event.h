@@ -73,7 +73,6 @@ enum event_key {
 	EVENT_GRID,
 	EVENT_BLOCK,
 	EVENT_METRICS, /* Proton: an object inside args */
-	EVENT_KEY_COUNT
 };
 #define EVENT_TEXT_COUNT (EVENT_TEXT_END - EVENT_NAME)
 

@@ -59,8 +59,7 @@ struct feed {
 		FEED_AFTER,
 	} place;
 	bool is_strict;
-	int stop; /* negative: what the client stopped with */
-	struct err *stop_err;
+	int stop;            /* negative: what the client stopped with */
 	const char *refusal; /* why the client refused the element, or NULL */
 	uint64_t bytes;      /* read in all */
 	uint64_t scanned;    /* by repairs */

@@ -9,7 +9,6 @@ enum {
 	DIFF_BOTH, /* of each node's own values the larger: what it takes to show what is gone, too */
 	DIFF_NOW,
 	DIFF_BASE, /* scaled, so that its sum is that of DIFF_NOW */
-	DIFF_METRIC_COUNT
 };
 
 /*

@@ -237,8 +237,6 @@ static void check_program(struct analysis *a, const struct analysis_filter *filt
 	for (size_t i = 0; i < phases.count; i++)
 		sum += phases.list[i].ns;
 	assert(sum == phases.ns && sum <= end - begin);
-	for (size_t i = 0; i < count; i++)
-		assert(memory[i].before_at_peak <= memory[i].peak);
 	/* Sums of times that are nonsense wrap, all in the same way. */
 	for (size_t i = 0; i < ranks.rank_count; i++) {
 		assert(ranks.ranks[i].matched <= ranks.ranks[i].collectives);
