@@ -193,9 +193,16 @@ static int print_text(const struct report_options *opt, struct view *v, struct e
 
 /* ---- for programs ---- */
 
+/* The one table where none is named. */
+static const struct view_ops *usual_view(const struct analysis *a)
+{
+	return report_view_find(strncmp(analysis_default_metric(a), "cpu-", 4) ? "kernels"
+									       : "code");
+}
+
 static int write_csv(const struct report_options *opt, struct view *v, struct err *err)
 {
-	const struct view_ops *ops = opt->view ? opt->view : report_view_find("kernels");
+	const struct view_ops *ops = opt->view ? opt->view : usual_view(v->a);
 	struct sheet t = { 0 };
 	v->limit = opt->limit ? opt->limit : SIZE_MAX - 1;
 	if (ops->make == view_tree && opt->tree.is_sorted)
@@ -331,7 +338,7 @@ static int print_by(struct report_options *opt, struct analysis *a, struct err *
 	};
 	struct by by;
 
-	opt->view = opt->view ? opt->view : report_view_find("kernels");
+	opt->view = opt->view ? opt->view : usual_view(a);
 	int rc = by_fill(&by, a, &opt->filter, opt->by,
 			 &(struct by_maker){ .make = make_part, .data = &m }, err);
 	rc = rc ? rc : write_by(opt, &by, err);

@@ -74,6 +74,10 @@ class HostOnly(unittest.TestCase):
                          [('work (work.py:5)', '200000', '', 'aten::mm'),
                           ('main (main.py:1)', '100000', '', '')])
 
+    def test_code_is_the_usual_table(self):
+        self.assertEqual(self.ok('report', '--csv'), self.ok('report', '--view', 'code', '--csv'))
+        self.assertIn('work (work.py:5)', self.ok('report', '--by', 'thread'))
+
     def test_picture_and_tree_without_metric(self):
         self.assertIn('aten::mm', self.ok('flamegraph'))
         self.assertIn('aten::mm', self.ok('report', '--view', 'tree'))
