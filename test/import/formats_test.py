@@ -412,7 +412,7 @@ class Formats(unittest.TestCase):
         for text, why in (('', 'is empty'), ('[]', 'nothing to show'), ('{}', 'traceEvents'),
                           ('{"traceEvents": []}', 'nothing to show'),
                           ('[{"ph": "M", "name": "x"}]', 'nothing to show'),
-                          ('no trace at all', 'no format'), ('{"a": 1}', 'traceEvents')):
+                          ('no trace at all', 'neither a capture nor a trace'), ('{"a": 1}', 'traceEvents')):
             with self.subTest(text=text):
                 done, _ = import_text(text)
                 self.assertEqual(done.returncode, 1)
@@ -531,7 +531,7 @@ class Formats(unittest.TestCase):
         for other in '{' + line, '[' + line, line.replace(';', ','):
             done, _ = import_text(other)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(b'is in no format that can be imported', done.stderr)
+            self.assertIn(b'is neither a capture nor a trace of a known format', done.stderr)
 
     # ---- files ----
 
