@@ -138,9 +138,12 @@ extern const volatile __u64 target_cgroup;
 extern const volatile __u32 target_level;
 extern const volatile __u32 target_by_thread;
 
-/* Is the current task's process one although it is not listed? */
-static __always_inline bool is_unlisted_target(void)
+/* Is the current task's process, which is number @pid, one although it is not listed? Who is outside of
+ * the recorder's own namespace has no number there, and no name, and is none. */
+static __always_inline bool is_unlisted_target(u32 pid)
 {
+	if (!pid)
+		return false;
 	if (target_mode == TARGET_MODE_CGROUP)
 		return bpf_get_current_ancestor_cgroup_id(target_level) == target_cgroup;
 	return target_mode == TARGET_MODE_ALL;
@@ -155,7 +158,7 @@ static __always_inline bool is_target(u64 ids)
 	if (!pid)
 		return false;
 	if (target_mode != TARGET_MODE_LISTED)
-		return is_unlisted_target();
+		return is_unlisted_target(pid);
 	flags = bpf_map_lookup_elem(&targets, &pid);
 	if (!flags || *flags & TARGET_STARTING)
 		return false;

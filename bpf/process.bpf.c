@@ -61,7 +61,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	u32 *flags = bpf_map_lookup_elem(&targets, &parent_pid);
 	struct event_fork event;
 
-	if (!flags && !is_unlisted_target())
+	if (!flags && !is_unlisted_target(parent_pid))
 		return 0;
 	event_begin(&event.header, EVENT_FORK);
 	u64 child_ids = task_ids(child);
@@ -99,7 +99,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct event_exec *event;
 	struct slot *slot;
 
-	if (!flags && !is_unlisted_target())
+	if (!flags && !is_unlisted_target(pid))
 		return 0;
 	if (flags)
 		*flags &= ~(TARGET_STARTING | TARGET_TOLD);
@@ -131,7 +131,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct event_exit event;
 	u32 tid = BPF_CORE_READ(task, pid);
 
-	if (!bpf_map_lookup_elem(&targets, &pid) && !is_unlisted_target())
+	if (!bpf_map_lookup_elem(&targets, &pid) && !is_unlisted_target(pid))
 		return 0;
 	bpf_map_delete_elem(&blocked_threads, &tid);
 	event_begin(&event.header, EVENT_EXIT);

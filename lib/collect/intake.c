@@ -171,6 +171,9 @@ static bool is_of_target(struct session *s, const struct side_event *e)
 {
 	const uint64_t *ended;
 
+	/* Outside of our namespace: perf_event_pid() of the kernel's kernel/events/core.c. */
+	if (!e->pid || e->pid == UINT32_MAX)
+		return false;
 	if (s->is_perf || s->opt.all)
 		return !s->opt.cgroup || s->is_perf || hash_get(&s->known, e->pid);
 	ended = hash_get(&s->known, e->pid);

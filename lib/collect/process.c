@@ -213,11 +213,14 @@ int process_fork(struct processes *p, uint32_t pid, uint32_t tid, uint32_t child
 		 uint32_t child_tid, uint64_t time_ns)
 {
 	struct thread *forker, *thread;
+	char name[THREAD_NAME_BYTES];
 	struct process *child;
 
 	int rc = thread_get(p, pid, tid, time_ns, &forker);
 	if (rc < 0)
 		return rc;
+	/* It may be what had the child's number before, and be gone. */
+	memcpy(name, forker->name, sizeof(name));
 	child = forker->process;
 	if (child_pid != pid) {
 		rc = process_born(p, forker, child_pid, time_ns, &child);
@@ -227,7 +230,7 @@ int process_fork(struct processes *p, uint32_t pid, uint32_t tid, uint32_t child
 	rc = thread_new(p, child, child_tid, &thread);
 	if (rc < 0)
 		return rc;
-	memcpy(thread->name, forker->name, sizeof(thread->name));
+	memcpy(thread->name, name, sizeof(thread->name));
 	return 0;
 }
 

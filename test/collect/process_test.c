@@ -193,6 +193,14 @@ static void test_threads(void **state)
 	processes_forget(&f->processes, 200);
 	assert_int_not_equal(get(f, PID)->id, id);
 	assert_string_equal(get(f, PID)->comm, ""); /* nobody has told of it, /proc neither */
+
+	/* A thread with the number of the one that starts it, which is so gone. */
+	assert_int_equal(process_exec(&f->processes, PID, text("third"), 300), 0);
+	assert_int_equal(process_fork(&f->processes, PID, PID, PID, PID, 310), 0);
+	assert_int_equal(thread_get(&f->processes, PID, PID, 320, &thread), 0);
+	assert_string_equal(thread->name, "third");
+	assert_ptr_equal(get(f, PID)->threads, thread);
+	assert_null(thread->next);
 }
 
 int main(void)
