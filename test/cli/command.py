@@ -25,6 +25,18 @@ def commands():
     return re.findall(r'^  ([a-z-]+) ', listed, re.MULTILINE)
 
 
+def functions(path):
+    """[(start, end, name)] of the functions in an ELF file, by nm."""
+    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True, check=True).stdout
+    found = []
+    for line in out.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[2] in 'tT':
+            start = int(words[0], 16)
+            found.append((start, start + int(words[1], 16), words[3]))
+    return found
+
+
 class FolderTest(unittest.TestCase):
     """With a folder of its own, and files in it."""
 

@@ -6,16 +6,11 @@ import os
 import random
 import unittest
 
+from chrome import span
 from command import FolderTest, SOURCE_DIR, run
 
 TRACES = os.path.join(SOURCE_DIR, '..', 'shared', 'traces', 'torch')
 KERNELS = ('gemm_tile', 'softmax', 'layer_norm', 'copy_kernel')
-
-
-def span(category, name, start, duration, **args):
-    place = {'kernel': (0, 7)}.get(category, (10, 10))
-    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
-            'ts': round(start, 3), 'dur': round(duration, 3), 'args': args}
 
 
 def training(seed, steps, slower=None, noise=0.01, line=9, clock=1.0, busy=0.0, **other):

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
+from chrome import step
 from command import PROGRAM, SOURCE_DIR, run
 
 TRACES = os.path.join(SOURCE_DIR, '..', 'shared', 'traces')
@@ -21,22 +22,8 @@ DEEP = 300
 HOSTILE = 'a"b\\c\td<&>\u202e%s,\x01'
 
 
-def span(category, name, start, duration, **args):
-    place = {'kernel': (0, 7)}.get(category, (10, 10))
-    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
-            'ts': 1000 + start, 'dur': duration, 'args': args}
-
-
 def trace():
-    """The device's window is 100 to 400 us: gemm 50 + 30, a copy 100, idle 120."""
-    events = [{'ph': 'M', 'name': 'process_name', 'pid': 10, 'args': {'name': 'python3'}},
-              span('python_function', 'train.py(3): main', 0, 500, **{'Python id': 1}),
-              span('python_function', 'train.py(9): <step>', 80, 250,
-                   **{'Python id': 2, 'Python parent id': 1})]
-    for number, (launch, kernel, start, duration) in enumerate(
-            [(90, 'gemm', 100, 50), (180, 'gemm', 200, 30), (290, 'Memcpy HtoD', 300, 100)], 1):
-        events.append(span('cuda_runtime', 'cudaLaunchKernel', launch, 5, correlation=number))
-        events.append(span('kernel', kernel, start, duration, correlation=number, device=0, stream=7))
+    events = step('Memcpy HtoD', begin=1000)
     events[-1].update(cat='gpu_memcpy', args={**events[-1]['args'], 'bytes': 4096})
     return json.dumps({'schemaVersion': 1,
                        'deviceProperties': [{'id': 0, 'name': 'Test GPU', 'numSms': 4}],

@@ -9,29 +9,15 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from chrome import span, step
 from command import PROGRAM, run
 
 SVG = '{http://www.w3.org/2000/svg}'
 
 
-def span(category, name, start, duration, **args):
-    place = {'kernel': (0, 7)}.get(category, (10, 10))
-    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
-            'ts': start, 'dur': duration, 'args': args}
-
-
 def trace():
-    """The device's window is 100 to 400 us: gemm 50 + 30, copy_kernel 100, idle 120."""
-    events = [{'ph': 'M', 'name': 'process_name', 'pid': 10, 'args': {'name': 'python3'}},
-              span('python_function', 'train.py(3): main', 0, 500, **{'Python id': 1}),
-              span('python_function', 'train.py(9): <step>', 80, 250,
-                   **{'Python id': 2, 'Python parent id': 1})]
-    for number, (launch, kernel, start, duration) in enumerate(
-            [(90, 'gemm', 100, 50), (180, 'gemm', 200, 30), (290, 'copy_kernel', 300, 100)], 1):
-        events.append(span('cuda_runtime', 'cudaLaunchKernel', launch, 5, correlation=number))
-        events.append(span('kernel', kernel, start, duration, correlation=number, device=0, stream=7))
     return json.dumps({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}],
-                       'traceEvents': events})
+                       'traceEvents': step('copy_kernel')})
 
 
 def folded(text):

@@ -7,15 +7,10 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from chrome import span
 from command import run
 
 SVG = '{http://www.w3.org/2000/svg}'
-
-
-def span(category, name, start, duration, **args):
-    place = {'kernel': (0, 7)}.get(category, (10, 10))
-    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1],
-            'ts': start, 'dur': duration, 'args': args}
 
 
 def trace():

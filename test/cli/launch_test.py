@@ -12,7 +12,7 @@ import time
 import unittest
 from collections import Counter, defaultdict
 
-from command import PROGRAM, run
+from command import PROGRAM, functions, run
 
 WORKLOADS = os.environ['WORKLOAD_DIR']
 # The sanitizers make the recorder some ten times slower, so that it needs as much more time.
@@ -20,18 +20,6 @@ SLOW = 10 if os.environ.get('SANITIZED') == '1' else 1
 LAUNCHES = os.path.join(WORKLOADS, 'launches')
 MM = os.path.join(WORKLOADS, 'mm')
 PYTHON = os.path.join(os.environ['SOURCE_DIR'], 'test/workload/pyopencl_scale.py')
-
-
-def functions(path):
-    """[(start, end, name)] of the functions in an ELF file, by nm."""
-    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True, check=True).stdout
-    found = []
-    for line in out.splitlines():
-        words = line.split()
-        if len(words) == 4 and words[2] in 'tT':
-            start = int(words[0], 16)
-            found.append((start, start + int(words[1], 16), words[3]))
-    return found
 
 
 class Record(dict):

@@ -6,17 +6,12 @@ import os
 import subprocess
 import unittest
 
+from chrome import span
 from command import FolderTest, PROGRAM, run
 
 GENERATE = os.environ['BENCH_GENERATE']
 SANITIZED = os.environ['SANITIZED'] == '1'
 FULL = os.environ.get('ACCEL_PROF_TEST_FULL')
-
-
-def span(category, name, start, duration, pid=10, **args):
-    place = (0, 7) if category == 'kernel' else (pid, pid)
-    return {'ph': 'X', 'cat': category, 'name': name, 'pid': place[0], 'tid': place[1], 'ts': start,
-            'dur': duration, 'args': args}
 
 
 def trace(start=1000, kernel_us=100, pid=10, rank=None, name='python3'):

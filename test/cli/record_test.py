@@ -12,24 +12,12 @@ import time
 import unittest
 from collections import Counter
 
-from command import PROGRAM, run
+from command import PROGRAM, functions, run
 
 SPLIT = os.path.join(os.environ['WORKLOAD_DIR'], 'split')
 WAITS = os.path.join(os.environ['WORKLOAD_DIR'], 'waits')
 # An emulated machine misses most ticks of a busy one.
 EMULATED = bool(os.environ.get('EMULATED'))
-
-
-def functions(path):
-    """[(start, end, name)] of the functions in an ELF file, by nm."""
-    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True, check=True).stdout
-    found = []
-    for line in out.splitlines():
-        words = line.split()
-        if len(words) == 4 and words[2] in 'tT':
-            start = int(words[0], 16)
-            found.append((start, start + int(words[1], 16), words[3]))
-    return found
 
 
 class Capture:

@@ -6,32 +6,9 @@
  */
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/parse.h"
-#include "capture/writer.h"
+#include "capture_writing.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void check(int rc, const char *what)
-{
-	if (rc >= 0)
-		return;
-	fprintf(stderr, "%s: %s\n", what, strerror(-rc));
-	exit(1);
-}
-
-static uint32_t string(struct capture_writer *w, const char *text)
-{
-	uint32_t id;
-	check(capture_writer_string(w, text, &id), text);
-	return id;
-}
-
-#define PUT(w, record_type, member, ...)                                             \
-	check(capture_writer_put(w, &(struct record){ .type = RECORD_##record_type,  \
-						      .member = { .__VA_ARGS__ } }), \
-	      #record_type)
 
 static uint32_t kind_of(const char *name)
 {
@@ -40,19 +17,12 @@ static uint32_t kind_of(const char *name)
 					: CODE_OBJECT_AMDGPU;
 }
 
-static uint64_t number(const char *text)
-{
-	uint64_t value;
-	check(parse_u64(text, 10, &value), text);
-	return value;
-}
-
 static void write_samples(struct capture_writer *w, char **args)
 {
 	for (; args[0] && args[1] && args[2]; args += 3)
 		PUT(w, PC_SAMPLE, pc_sample, time_ns = 1500, .device = 1, .kernel = 1,
-		    .offset = number(args[0]), .reason = string(w, args[1]),
-		    .count = number(args[2]), .correlation = 1);
+		    .offset = number(args[0], 10), .reason = string(w, args[1]),
+		    .count = number(args[2], 10), .correlation = 1);
 }
 
 int main(int argc, char **argv)
