@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "export/csv.h"
 #include "export/json.h"
 
 #include <assert.h>
@@ -447,20 +448,13 @@ int sheet_print(FILE *out, const struct sheet *t, unsigned width, struct err *er
 
 /* ---- for programs ---- */
 
-/* Quoted where it must be, quotes doubled. */
+/* In quotes where it must be. */
 static void csv_text(struct strbuf *out, const char *text)
 {
-	if (!strpbrk(text, ",\"\r\n")) {
+	if (strpbrk(text, ",\"\r\n"))
+		csv_quote(out, text);
+	else
 		strbuf_puts(out, text);
-		return;
-	}
-	strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			strbuf_putc(out, '"');
-		strbuf_putc(out, *text);
-	}
-	strbuf_putc(out, '"');
 }
 
 static void csv_cell(struct strbuf *out, const struct sheet *t, size_t row, size_t column)
