@@ -3,6 +3,7 @@
 #include "accel/opencl.h"
 
 #include "accel/info.h"
+#include "base/bisect.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -189,20 +190,12 @@ int opencl_dispatched(struct opencl *o, const struct opencl_queue *q,
 /* What @tid asked for last before a time. */
 static struct opencl_launch *launch_before(struct opencl_queue *q, uint32_t tid, uint64_t time_ns)
 {
-	size_t low = 0, high = q->launches.len;
+	size_t n = bisect(q->launches.len, i, q->launches.data[i].time_ns <= time_ns);
+	size_t least = n > OPENCL_SEARCH_MAX ? n - OPENCL_SEARCH_MAX : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (q->launches.data[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	high = low > OPENCL_SEARCH_MAX ? low - OPENCL_SEARCH_MAX : 0;
-	while (low > high && q->launches.data[low - 1].tid != tid)
-		low--;
-	return low > high && !q->launches.data[low - 1].is_joined ? &q->launches.data[low - 1]
-								  : NULL;
+	while (n > least && q->launches.data[n - 1].tid != tid)
+		n--;
+	return n > least && !q->launches.data[n - 1].is_joined ? &q->launches.data[n - 1] : NULL;
 }
 
 /* Work whose launch was in another file, or was lost. */

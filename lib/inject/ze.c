@@ -124,6 +124,9 @@ static void tell_kernel(void *kernel, void *owner)
 	struct known_slot *module = owner ? known_find(&modules, owner) : NULL;
 	struct inject_kernel message = { .handle = (uintptr_t)kernel, .module = (uintptr_t)owner };
 
+	/* A module from before, of a device that nobody says. */
+	if (owner && (!module || !module->is_live))
+		module = known_add(&modules, owner, NULL);
 	if (module) {
 		tell_module(owner, module);
 		message.device = (uintptr_t)module->owner;

@@ -316,12 +316,13 @@ class Inserted(Located):
         self.check_modules(capture)
 
     def test_level_zero(self):
-        """Of modules from before only kernels can be found."""
+        """Of modules from before only kernels can be found, until a kernel is made of them."""
         output, capture = self.inserted(*self.command('ze', 6, 'list'))
         self.check(output, capture)
-        output, capture = self.inserted(*self.command('ze', 6, 'late'))
-        self.check(output, capture)
-        self.check_modules(capture)
+        for how in 'late', 'anew':
+            output, capture = self.inserted(*self.command('ze', 6, how))
+            self.check(output, capture)
+            self.check_modules(capture)
 
     def state(self, target):
         """What may be left behind: threads, mappings of ours, and all mappings."""

@@ -7,6 +7,7 @@
  *	immediate each into an immediate command list
  *	replay	  one command list, executed in each round
  *	late	  as list, but what is needed is made only when it begins
+ *	anew	  as list, but its kernels are made once more then
  *
  * With "wait" it says "ready" when everything is made and waits for a line before it begins, and for another or the end
  * of its input before it ends. Its last lines are for programs to read: what was launched by which function, and where
@@ -76,6 +77,8 @@ int main(int argc, char **argv)
 	}
 	if (is_late)
 		b->open(argv[2], "list");
+	if (argc > 4 && strcmp(argv[4], "anew") == 0)
+		b->anew();
 	for (int i = 0; i < rounds; i++) {
 		b->multiply_basic();
 		b->multiply_local();

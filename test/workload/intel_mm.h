@@ -34,6 +34,8 @@ struct backend {
 	void (*finish)(void);
 	/* What was asked for will not be done; Level Zero only. */
 	void (*empty)(void);
+	/* The kernels once more, of the same module; Level Zero only. */
+	void (*anew)(void);
 	void (*dump)(const char *path);
 };
 

@@ -37,7 +37,17 @@ static void set_arguments(ze_kernel_handle_t kernel)
 	}
 }
 
-static void make_kernels(const char *file)
+static void make_kernels(void)
+{
+	for (int i = 0; i < VERSIONS; i++) {
+		ze_kernel_desc_t kernel = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC };
+		kernel.pKernelName = kernel_names[i];
+		check(zeKernelCreate(module, &kernel, &kernels[i]), "zeKernelCreate");
+		set_arguments(kernels[i]);
+	}
+}
+
+static void load_module(const char *file)
 {
 	ze_module_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC };
 
@@ -45,12 +55,7 @@ static void make_kernels(const char *file)
 	desc.pInputModule = read_whole(file, &desc.inputSize);
 	check(zeModuleCreate(context, device, &desc, &module, NULL), "zeModuleCreate");
 	free((void *)desc.pInputModule);
-	for (int i = 0; i < VERSIONS; i++) {
-		ze_kernel_desc_t kernel = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC };
-		kernel.pKernelName = kernel_names[i];
-		check(zeKernelCreate(module, &kernel, &kernels[i]), "zeKernelCreate");
-		set_arguments(kernels[i]);
-	}
+	make_kernels();
 }
 
 static void begin_ze(void)
@@ -87,7 +92,7 @@ static void open_ze(const char *file, const char *mode)
 		check(zeCommandListCreate(context, device, &list_desc, &list),
 		      "zeCommandListCreate");
 	}
-	make_kernels(file);
+	load_module(file);
 }
 
 static uint64_t address_ze(int version)
@@ -178,5 +183,6 @@ const struct backend ze_backend = {
 	.multiply_tiled = multiply_tiled,
 	.finish = finish,
 	.empty = empty,
+	.anew = make_kernels,
 	.dump = dump_ze,
 };
