@@ -104,10 +104,12 @@ struct accel_loss {
 
 /* A kernel's code in a device's memory. */
 struct accel_code {
-	uint64_t time_ns;                 /* from then on; of the unloading: until then */
-	uint32_t process, kernel, device; /* of the capture */
-	uint32_t pci;                     /* ACCEL_PCI() of the device; 0: not known */
-	uint64_t address, size;           /* for the device */
+	uint64_t time_ns; /* from then on; of the unloading: until then */
+	/* Of the capture; kernel 0: it is some part of a module. */
+	uint32_t process, kernel, device;
+	uint32_t pci;           /* ACCEL_PCI() of the device; 0: not known */
+	uint64_t address, size; /* for the device */
+	bool has_all;           /* of this process, all code is told of */
 };
 
 /* An option of a runtime, as in --accel NAME:KEY=VALUE. */

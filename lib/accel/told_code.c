@@ -73,7 +73,27 @@ static int read_parts(struct told_module *m, const struct told_image *image)
 	return 0;
 }
 
-static int take_code(struct told_code *c, const struct told_taker *taker, struct cursor *m)
+/* Until kernels there are told of, and of what is none: functions that kernels call. */
+static int load_parts(const struct told_code *c, const struct told_taker *taker,
+		      const struct told_module *module, uint64_t time_ns)
+{
+	int rc = 0;
+
+	vec_for_each(&module->parts, it) {
+		struct accel_code code = {
+			.time_ns = time_ns,
+			.process = taker->kernels->process,
+			.has_all = c->has_all,
+			.address = it->address,
+			.size = it->size,
+		};
+		rc = rc ? rc : accel_code_loaded(taker->kernels->host->accel, &code);
+	}
+	return rc;
+}
+
+static int take_code(struct told_code *c, const struct told_taker *taker,
+		     const struct accel_event *e, struct cursor *m)
 {
 	const struct told_image *image = &c->image;
 	struct told_module *module;
@@ -87,6 +107,8 @@ static int take_code(struct told_code *c, const struct told_taker *taker, struct
 		rc = read_parts(module, image);
 	if (rc == 0)
 		c->parts += module->parts.len;
+	if (rc == 0)
+		rc = load_parts(c, taker, module, e->time_ns);
 	if (rc == 0)
 		rc = kernel_table_module(taker->kernels, image->module, CODE_OBJECT_ZEBIN,
 					 span_of(image->bytes, image->total));
@@ -113,6 +135,7 @@ static int take_kernel(struct told_code *c, const struct told_taker *taker,
 	struct accel_code code = {
 		.time_ns = e->time_ns,
 		.process = taker->kernels->process,
+		.has_all = c->has_all,
 		.pci = k->pci,
 		.address = k->address,
 		.size = size_at(c, k->module, k->address),
@@ -200,6 +223,9 @@ static int take_message(struct told_code *c, const struct told_taker *taker,
 	switch (m->type) {
 	case INJECT_STATUS:
 		return take_status(taker, m->about, m->body.span);
+	case INJECT_HERE:
+		c->has_all = m->about != 0;
+		return 0;
 	case INJECT_NAME:
 		return told_name(&c->names, taker->kernels->host->writer, &m->body);
 	case INJECT_THREAD:
@@ -209,7 +235,7 @@ static int take_message(struct told_code *c, const struct told_taker *taker,
 	case INJECT_DROPPED:
 		return take_dropped(taker, e, &m->body);
 	case INJECT_CODE:
-		return take_code(c, taker, &m->body);
+		return take_code(c, taker, e, &m->body);
 	case INJECT_KERNEL:
 		if (m->whole.size < sizeof(kernel))
 			return 0;

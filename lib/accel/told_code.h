@@ -34,6 +34,7 @@ struct told_code {
 	struct hash names;   /* the target's number of a name -> string */
 	struct hash threads; /* the target's number of a thread -> tid */
 	struct told_image image;
+	bool has_all; /* the process tells of all its code */
 };
 
 /* What a runtime does with it. */

@@ -117,6 +117,8 @@ static int take_client(struct xe_clients *c, uint32_t pid, bool is_target,
 
 	if (known) {
 		/* Handed on, or inherited: it is ours if any of its holders is. */
+		if (is_target && !c->clients.data[*known].is_target)
+			c->clients.data[*known].pid = pid;
 		c->clients.data[*known].is_target |= is_target;
 		c->clients.data[*known].last = info->cycles;
 		return 0;
@@ -181,6 +183,16 @@ int xe_clients_look(struct xe_clients *c, bool (*is_target)(void *data, uint32_t
 	return rc;
 }
 
+/* Is one of the first @count of the same process? */
+static bool has_process(const struct xe_clients *c, size_t count, uint32_t pid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (c->clients.data[i].pid == pid && c->clients.data[i].is_target &&
+		    c->clients.data[i].last > c->clients.data[i].first)
+			return true;
+	return false;
+}
+
 struct xe_usage xe_clients_usage(const struct xe_clients *c)
 {
 	struct xe_usage usage = { 0 };
@@ -188,6 +200,9 @@ struct xe_usage xe_clients_usage(const struct xe_clients *c)
 
 	vec_for_each(&c->clients, it) {
 		uint64_t cycles = it->last > it->first ? it->last - it->first : 0;
+		if (it->is_target && cycles &&
+		    !has_process(c, (size_t)(it - c->clients.data), it->pid))
+			usage.target_count++;
 		if (it->is_target)
 			usage.targets += cycles;
 		else

@@ -24,6 +24,7 @@ int xe_clients_look(struct xe_clients *c, bool (*is_target)(void *data, uint32_t
 
 struct xe_usage {
 	uint64_t targets, others; /* cycles of engines that run kernels */
+	size_t target_count;      /* processes among the targets that had some */
 	uint32_t pid;             /* of the busiest of the others; 0: there is none */
 	char comm[17];
 };

@@ -2,6 +2,7 @@
 #include "accel/xe_code.h"
 
 #include "base/bisect.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -17,12 +18,15 @@ struct entry {
 struct xe_code {
 	bool is_whole, is_sorted;
 	VEC(struct entry) entries; /* by begin, once sorted */
+	struct hash processes;     /* that have told of code */
+	bool is_partial;           /* one of them not of all of its */
 };
 
 #define HEAP_BYTES (1ull << 32)
 /* Whoever tells of kernels without end, at places where nothing is yet, costs so much: adding looks at all of them.
  * Large programs have some ten thousand. */
-#define ENTRIES_MAX (1u << 17)
+#define ENTRIES_MAX   (1u << 17)
+#define PROCESSES_MAX 65536
 
 int xe_code_new(struct xe_code **ret, bool is_whole)
 {
@@ -39,6 +43,7 @@ void xe_code_free(struct xe_code *c)
 	if (!c)
 		return;
 	vec_release(&c->entries);
+	hash_release(&c->processes);
 	free(c);
 }
 
@@ -47,9 +52,13 @@ static void end_between(struct xe_code *c, const struct accel_code *code, uint64
 			uint64_t end)
 {
 	vec_for_each(&c->entries, e) {
-		if (e->code.process == code->process && e->until_ns == UINT64_MAX &&
-		    e->begin < end && begin < e->end)
-			e->until_ns = code->time_ns;
+		if (e->code.process != code->process || e->until_ns != UINT64_MAX ||
+		    e->begin >= end || begin >= e->end)
+			continue;
+		e->until_ns = code->time_ns;
+		/* A kernel in the place of what was not known to be it: it was that all along. */
+		if (!e->code.kernel && code->kernel && e->begin == begin)
+			e->code.time_ns = UINT64_MAX;
 	}
 }
 
@@ -80,9 +89,17 @@ int xe_code_add(struct xe_code *c, const struct accel_code *code)
 	if (!code->size || code->size > limit - e.begin || c->entries.len >= ENTRIES_MAX)
 		return -EINVAL;
 	e.end = e.begin + code->size;
+	c->is_partial |= !code->has_all;
+	if (c->processes.len < PROCESSES_MAX && hash_set(&c->processes, code->process, 0) < 0)
+		return -ENOMEM;
 	end_between(c, code, e.begin, e.end);
 	c->is_sorted = false;
 	return vec_push(&c->entries, e);
+}
+
+size_t xe_code_complete(const struct xe_code *c)
+{
+	return c->is_partial ? 0 : c->processes.len;
 }
 
 void xe_code_remove(struct xe_code *c, const struct accel_code *code)

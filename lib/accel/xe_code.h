@@ -28,6 +28,8 @@ DEFINE_CLEANUP(xe_code_free, struct xe_code *)
 int xe_code_add(struct xe_code *c, const struct accel_code *code);
 /* Kernels were unloaded, or with size 0 a process has ended: all of it. */
 void xe_code_remove(struct xe_code *c, const struct accel_code *code);
+/* How many processes have told of code, if all of them tell of all that they have; 0: one does not, or none has. */
+size_t xe_code_complete(const struct xe_code *c);
 /* What was gone before this time will not be asked for any more. */
 void xe_code_forget(struct xe_code *c, uint64_t before_ns);
 
@@ -35,6 +37,6 @@ void xe_code_forget(struct xe_code *c, uint64_t before_ns);
 struct xe_query {
 	uint64_t address, begin_ns, end_ns;
 };
-/* ONE: *@ret, and *@ret_offset in it. */
+/* ONE: *@ret, and *@ret_offset in it; its kernel is 0 for a part of a module that is no kernel. */
 enum xe_place xe_code_find(struct xe_code *c, const struct xe_query *query, struct accel_code *ret,
 			   uint64_t *ret_offset);

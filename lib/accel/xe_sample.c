@@ -30,7 +30,7 @@ struct xe_samples {
 	struct xe_samples_stats stats;
 	struct hash pages; /* 64 KiB -> KERNEL's number */
 	uint32_t others;   /* of pages beyond PAGES_MAX; 0: none yet */
-	uint32_t several, replaced;
+	uint32_t several, replaced, functions;
 	VEC(struct interval) waiting;
 };
 
@@ -56,13 +56,14 @@ void xe_samples_free(struct xe_samples *s)
 	free(s);
 }
 
-static int name_kernel(struct xe_samples *s, const char *name, uint32_t *ret)
+/* @id 0: a new one. */
+static int name_kernel(struct xe_samples *s, const char *name, uint32_t id, uint32_t *ret)
 {
 	struct record r = { .type = RECORD_KERNEL };
 	int rc = capture_writer_string(s->host->writer, name, &r.kernel.name);
 	if (rc < 0)
 		return rc;
-	r.kernel.id = s->host->number(s->host->data);
+	r.kernel.id = id ? id : s->host->number(s->host->data);
 	*ret = r.kernel.id;
 	return capture_writer_put(s->host->writer, &r);
 }
@@ -70,16 +71,24 @@ static int name_kernel(struct xe_samples *s, const char *name, uint32_t *ret)
 /* Of all samples that @name says no more of. */
 static int common_kernel(struct xe_samples *s, const char *name, uint32_t *known, uint32_t *ret)
 {
-	int rc = *known ? 0 : name_kernel(s, name, known);
+	int rc = *known ? 0 : name_kernel(s, name, 0, known);
 
 	*ret = *known;
 	return rc;
 }
 
+static int name_page(struct xe_samples *s, const char *what, uint64_t page, uint32_t id,
+		     uint32_t *ret)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "[%s at 0x%" PRIx64 "]", what, page * PAGE_BYTES);
+	return name_kernel(s, name, id, ret);
+}
+
 static int unknown_kernel(struct xe_samples *s, uint64_t address, uint32_t *ret)
 {
 	const uint64_t *known = hash_get(&s->pages, address / PAGE_BYTES);
-	char name[64];
 
 	if (known) {
 		*ret = (uint32_t)*known;
@@ -88,10 +97,22 @@ static int unknown_kernel(struct xe_samples *s, uint64_t address, uint32_t *ret)
 	if (s->pages.len >= PAGES_MAX) {
 		return common_kernel(s, "[unknown GPU code]", &s->others, ret);
 	}
-	snprintf(name, sizeof(name), "[unknown GPU code at 0x%" PRIx64 "]",
-		 address / PAGE_BYTES * PAGE_BYTES);
-	int rc = name_kernel(s, name, ret);
+	int rc = name_page(s, "unknown GPU code", address / PAGE_BYTES, 0, ret);
 	return rc < 0 ? rc : hash_set(&s->pages, address / PAGE_BYTES, *ret);
+}
+
+int xe_samples_name_unknown(struct xe_samples *s, const char *what)
+{
+	char name[80];
+	uint32_t id;
+	int rc = 0;
+
+	snprintf(name, sizeof(name), "[%s]", what);
+	if (s->others)
+		rc = name_kernel(s, name, s->others, &id);
+	hash_for_each(&s->pages, page)
+		rc = rc ? rc : name_page(s, what, page->key, (uint32_t)page->value, &id);
+	return rc;
 }
 
 static int on_count(void *data, uint64_t address, enum xe_reason reason, uint64_t count)
@@ -134,6 +155,11 @@ static int write_count(struct xe_samples *s, struct xe_code *code, const struct 
 	case XE_PLACE_ONE:
 		r.pc_sample.kernel = found.kernel;
 		r.pc_sample.offset = offset;
+		if (!found.kernel) {
+			rc = common_kernel(s, "[function of a module]", &s->functions,
+					   &r.pc_sample.kernel);
+			r.pc_sample.offset = c->address % PAGE_BYTES;
+		}
 		if (found.device)
 			r.pc_sample.device = found.device;
 		s->stats.placed += c->count;

@@ -33,4 +33,6 @@ bool xe_samples_are_due(const struct xe_samples *s, uint64_t until_ns);
 void xe_samples_set_device(struct xe_samples *s, uint32_t device);
 /* Write what was taken until @until_ns: up to then @code is complete. Errors are the writer's. */
 int xe_samples_write(struct xe_samples *s, struct xe_code *code, uint64_t until_ns);
+/* Of what is unknown is known now what it is: @what, "driver's own code". */
+int xe_samples_name_unknown(struct xe_samples *s, const char *what);
 struct xe_samples_stats xe_samples_stats(const struct xe_samples *s);

@@ -390,6 +390,28 @@ static int describe_code(struct xe_unit *u, const struct xe_samples_stats *stats
 		"library of ours in with --inject");
 }
 
+/*
+ * The driver's own kernels (copies and fills) are made inside it and told by nobody: not by what it has for debuggers, nor
+ * in its libraries by address. They are what is left where nobody else uses the GPU and all who do tell of all their code.
+ */
+static int describe_driver(struct xe_unit *u, const struct xe_samples_stats *stats)
+{
+	struct xe_usage usage = xe_clients_usage(u->clients);
+	size_t complete = xe_code_complete(u->code);
+	char text[320];
+	int rc;
+
+	if (!stats->unknown || !complete || usage.others || !usage.targets ||
+	    usage.target_count > complete)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " samples are of code that none of the recorded programs has and that "
+		 "nobody else could have run: the driver's own, which copies and fills memory",
+		 stats->unknown);
+	rc = accel_info(u->host->writer, "xe.driver-code", text);
+	return rc < 0 ? rc : xe_samples_name_unknown(u->samples, "driver's own code");
+}
+
 int xe_unit_describe(struct xe_unit *u)
 {
 	struct xe_samples_stats stats = xe_samples_stats(u->samples);
@@ -407,5 +429,7 @@ int xe_unit_describe(struct xe_unit *u)
 	rc = accel_info(u->host->writer, "xe.samples", text);
 	if (rc == 0)
 		rc = describe_code(u, &stats);
+	if (rc == 0)
+		rc = describe_driver(u, &stats);
 	return rc < 0 ? rc : describe_sharing(u);
 }

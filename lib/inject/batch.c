@@ -107,10 +107,11 @@ static void put(uint16_t type, const void *message, size_t size)
 	pthread_mutex_unlock(&lock);
 }
 
-void batch_here(void)
+void batch_here(bool has_all)
 {
 	pthread_mutex_lock(&lock);
-	take_room(INJECT_HERE, sizeof(struct inject_header));
+	struct inject_header *header = take_room(INJECT_HERE, sizeof(*header));
+	header->about = has_all;
 	send_locked();
 	pthread_mutex_unlock(&lock);
 }

@@ -4,13 +4,14 @@
 
 #include "inject/message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A text of at most some hundred bytes; sent at once. */
 void batch_status(enum inject_status about, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* INJECT_HERE; sent at once. */
-void batch_here(void);
+void batch_here(bool has_all);
 void batch_work(const struct inject_work *work);
 void batch_time(const struct inject_time *time);
 /* By the thread itself; sent at once. */

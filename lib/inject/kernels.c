@@ -111,6 +111,11 @@ void kernels_gone(void *kernel)
 	kernels_unlock();
 }
 
+bool kernels_are_all(void)
+{
+	return !is_inserted;
+}
+
 int kernels_start_inserted(void *self)
 {
 	if (self)

@@ -42,5 +42,7 @@ static inline void kernels_pass(void *kernel)
 		kernels_tell(kernel);
 }
 
+/* Were there no kernels before the library? */
+bool kernels_are_all(void);
 /* The library was loaded by hand, as for watch_start_inserted(). */
 int kernels_start_inserted(void *self);

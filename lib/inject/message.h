@@ -68,9 +68,10 @@ enum inject_type {
 	INJECT_SAMPLES,    /* struct inject_samples: of one instruction */
 	INJECT_NODE,       /* struct inject_node: a node of a graph has been copied */
 	INJECT_KERNEL,     /* struct inject_kernel: where a kernel's code is */
-	INJECT_HERE,       /* a header alone: modules and kernels will be told from here on */
-	INJECT_THREAD,     /* struct inject_thread: the thread that sends this */
-	INJECT_TIME,       /* struct inject_time: when the device worked on a launch */
+	INJECT_HERE, /* a header alone: modules and kernels will be told from here on; about 1: all
+			      that there are, as there were none before */
+	INJECT_THREAD, /* struct inject_thread: the thread that sends this */
+	INJECT_TIME,   /* struct inject_time: when the device worked on a launch */
 };
 
 /* What a text is about. */

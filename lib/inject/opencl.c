@@ -321,6 +321,6 @@ cl_result clInitLayer(cl_number count, void *const *target, cl_number *ret_count
 	*ret_count = count;
 	*ret_table = table;
 	if (watch_is_heard())
-		batch_here();
+		batch_here(true);
 	return CL_OK;
 }

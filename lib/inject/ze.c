@@ -151,7 +151,7 @@ static void greet(void)
 
 	if (watch_is_heard() &&
 	    __atomic_exchange_n(&greeted, watch_session(), __ATOMIC_ACQ_REL) != watch_session())
-		batch_here();
+		batch_here(kernels_are_all());
 }
 
 ze_result zeModuleCreate(void *context, void *device, const void *desc, void **module, void **log)

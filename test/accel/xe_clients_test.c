@@ -100,6 +100,7 @@ static void test_usage(void **state)
 	u = xe_clients_usage(c);
 	assert_int_equal(u.targets, 1000);
 	assert_int_equal(u.others, 100);
+	assert_int_equal(u.target_count, 1);
 	assert_int_equal(u.pid, 30);
 	assert_string_equal(u.comm, "program 30");
 	nftw(folder, delete_one, 16, FTW_DEPTH | FTW_PHYS);

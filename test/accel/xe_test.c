@@ -6,10 +6,12 @@
 #include "runtime.h"
 
 #include "accel/runtimes.h"
+#include "accel/xe_unit.h"
 #include "fake/xe_records.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -174,11 +176,11 @@ static void test_waits_for_code(void **state)
 	assert_int_equal(accel_read(t.accel, begin + 20000000), 0);
 	assert_int_equal(accel_drain(t.accel, begin + 10000000), 0);
 	const struct accel_code codes[] = {
-		{ begin, 1, product, 77, 0, PRODUCT, 736 },
-		{ begin + 1, 1, smooth, 77, 0, SMOOTH, 704 },
+		{ begin, 1, product, 77, 0, PRODUCT, 736, false },
+		{ begin + 1, 1, smooth, 77, 0, SMOOTH, 704, false },
 		/* Of another GPU, as far as this one's place is known: it is not. */
-		{ begin + 2, 2, smooth, 78, ACCEL_PCI(0, 3, 0, 0), 0x800010000000, 704 },
-		{ begin + 2, 1, smooth, 77, 0, SMOOTH, 0 }, /* nonsense */
+		{ begin + 2, 2, smooth, 78, ACCEL_PCI(0, 3, 0, 0), 0x800010000000, 704, false },
+		{ begin + 2, 1, smooth, 77, 0, SMOOTH, 0, false }, /* nonsense */
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		assert_int_equal(accel_code_loaded(t.accel, &codes[i]), 0);
@@ -215,7 +217,9 @@ static void test_losses(void **state)
 	runtime_open(&t);
 	assert_int_equal(accel_seen(t.accel, DRIVER), 0);
 	uint64_t time = now();
-	const struct accel_code code = { time, 1, kernel(&t, "product"), 0, 0, PRODUCT, 736 };
+	const struct accel_code code = {
+		time, 1, kernel(&t, "product"), 0, 0, PRODUCT, 736, false
+	};
 	assert_int_equal(accel_code_loaded(t.accel, &code), 0);
 	hit(0, PRODUCT, XE_SBID, 1);
 	order(0, EIO);
@@ -389,6 +393,115 @@ static void test_succession(void **state)
 	runtime_close(&t);
 }
 
+/* ---- who uses the GPU, in a /proc made here ---- */
+
+static void make_folder(const char *name)
+{
+	char path[512];
+	path_of(path, sizeof(path), name);
+	mkdir(path, 0700);
+}
+
+/* Process @pid has done so many cycles of work by now. */
+static void use_gpu(unsigned pid, unsigned cycles)
+{
+	const char *const parts[] = { "proc", "proc/%u", "proc/%u/fd", "proc/%u/fdinfo" };
+	char name[64], path[512], text[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const char *rest = strchr(parts[i], '%') ? parts[i] + strlen("proc/%u") : NULL;
+		snprintf(name, sizeof(name), rest ? "proc/%u%s" : "proc", pid, rest ? rest : "");
+		make_folder(name);
+	}
+	snprintf(name, sizeof(name), "proc/%u/fd/4", pid);
+	path_of(path, sizeof(path), name);
+	unlink(path);
+	assert_int_equal(symlink("/dev/dri/renderD128", path), 0);
+	snprintf(name, sizeof(name), "proc/%u/fdinfo/4", pid);
+	snprintf(text, sizeof(text), "drm-driver:\txe\ndrm-client-id:\t%u\ndrm-cycles-ccs:\t%u\n",
+		 pid, cycles);
+	write_file(name, text);
+}
+
+static bool is_recorded(void *data, uint32_t pid)
+{
+	(void)data;
+	return pid < 200;
+}
+
+/* The unit as a whole: @has_all: the program tells of all its code; @other: somebody else uses the GPU, too; @silent: and
+ * so does a program that tells nothing. */
+static void assert_unknown_is(const char *what, bool has_all, bool other, bool silent)
+{
+	char proc[80], wanted[128];
+	struct runtime t;
+	struct xe_device device[XE_DEVICES_MAX];
+	CLEANUP(xe_unit_free) struct xe_unit *u = NULL;
+	CLEANUP_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct xe_kernel k = xe_kernel_real;
+	struct err err;
+	size_t count;
+
+	runtime_open(&t);
+	struct accel_host host = {
+		.writer = t.writer, .number = runtime_number, .is_target = is_recorded, .data = &t
+	};
+	snprintf(proc, sizeof(proc), "%s/proc", place);
+	k.proc = proc;
+	make_folder("proc");
+	assert_int_equal(xe_devices_find(&k, device, &count, &err), 0);
+	device[0].pci = 0; /* the mock has no place */
+	assert_int_equal(xe_unit_new(&u, &host, &k, &device[0]), 0);
+	assert_int_equal(xe_unit_start(u, epoll, 0, &err), 0);
+	uint64_t begin = now();
+	hit(0, PRODUCT + 0x50, XE_SBID, 3);
+	hit(0, SMOOTH + 0x8, XE_SBID, 4);
+	hit(0, 0x8000deadbee8, XE_SYNC, 5);
+	/* All of a module, of which one is a kernel. */
+	const struct accel_code codes[] = {
+		{ begin, 1, 0, 0, 0, PRODUCT, 736, has_all },
+		{ begin, 1, 0, 0, 0, SMOOTH, 704, has_all },
+		{ begin, 1, kernel(&t, "product"), 0, 0, PRODUCT, 736, has_all },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		assert_int_equal(xe_unit_loaded(u, &codes[i], true), 0);
+	use_gpu(101, 100);
+	if (silent)
+		use_gpu(102, 1);
+	if (other)
+		use_gpu(201, 1);
+	assert_int_equal(xe_unit_read(u, begin + 1000000, true), 0);
+	assert_int_equal(xe_unit_write(u, UINT64_MAX), 0);
+	assert_int_equal(xe_unit_describe(u), 0);
+	runtime_finish(&t);
+	/* In order of addresses as the hash has them: compared as a set. */
+	snprintf(wanted, sizeof(wanted), "[%s at 0xdead0000]", what);
+	bool is_named = false, is_placed = false, is_function = false;
+	for (size_t i = 0; i < runtime_count(&t, RECORD_KERNEL); i++) {
+		const char *name =
+			runtime_text(&t, runtime_record(&t, RECORD_KERNEL, i)->kernel.name);
+		is_named |= !strcmp(name, wanted);
+		is_placed |= !strcmp(name, "product");
+		is_function |= !strcmp(name, "[function of a module]");
+	}
+	assert_true(is_named && is_placed && is_function);
+	assert_int_equal(strlen(runtime_info(&t, "xe.driver-code")) != 0,
+			 !strncmp(what, "driver", 6));
+	runtime_close(&t);
+	char command[128];
+	snprintf(command, sizeof(command), "rm -r %s", proc);
+	assert_int_equal(system(command), 0);
+}
+
+static void test_driver_code(void **state)
+{
+	(void)state;
+	assert_unknown_is("driver's own code", true, false, false);
+	assert_unknown_is("unknown GPU code", false, false, false);
+	assert_unknown_is("unknown GPU code", true, true, false);
+	assert_unknown_is("unknown GPU code", true, false, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_intervals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_succession, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_driver_code, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
