@@ -48,6 +48,8 @@ struct code_row {
 	uint32_t text;
 	uint64_t busy_ns, idle_ns, launches;
 	uint64_t cpu, waited_ns;
+	uint64_t
+		host; /* both, as far as the waits are of somebody's own code: others wait for work */
 	uint32_t inside; /* frame; PROFILE_NONE */
 };
 
@@ -60,7 +62,7 @@ struct code {
 	int cpu, waited; /* where `wall` is not there */
 	size_t cpu_column;
 	bool is_page;
-	struct inside inside; /* of `cpu` */
+	struct inside inside; /* of `host` */
 	struct strtab texts;
 	VEC(struct code_row) rows;
 	struct hash by_text;
@@ -114,6 +116,14 @@ static int node_add(struct code *c, uint32_t node, uint32_t caller, enum frame_k
 	return 0;
 }
 
+static bool is_own(const struct profile *p, uint32_t node)
+{
+	if (node == PROFILE_NONE)
+		return false;
+	enum frame_class class = profile_frame_get(p, profile_node(p, node).frame).class;
+	return class == FRAME_CLASS_OWN || class == FRAME_CLASS_MODEL;
+}
+
 /* The same for time of the host itself. */
 static int host_add(struct code *c, uint32_t node, struct strbuf *text)
 {
@@ -131,9 +141,11 @@ static int host_add(struct code *c, uint32_t node, struct strbuf *text)
 	row->cpu += cpu;
 	row->waited_ns += waited_ns;
 	uint32_t code = caller_node(c->p, node);
-	if (!cpu || code == PROFILE_NONE)
+	uint64_t host = cpu + (is_own(c->p, code) && c->cpu_column != CPU_SAMPLES ? waited_ns : 0);
+	row->host += host;
+	if (!host || code == PROFILE_NONE)
 		return 0;
-	return inside_add(&c->inside, c->p, (uint32_t)(row - c->rows.data), code, node, cpu);
+	return inside_add(&c->inside, c->p, (uint32_t)(row - c->rows.data), code, node, host);
 }
 
 static int code_collect(struct code *c)
@@ -159,7 +171,7 @@ static int compare_rows(const void *a, const void *b, void *data)
 	const struct code_row *x = a, *y = b;
 	const struct code *c = data;
 	const uint64_t keys[][2] = {
-		{ x->busy_ns + x->idle_ns, y->busy_ns + y->idle_ns },
+		{ x->busy_ns + x->idle_ns + x->host, y->busy_ns + y->idle_ns + y->host },
 		{ x->busy_ns, y->busy_ns },
 		{ x->idle_ns, y->idle_ns },
 		{ x->launches, y->launches },
@@ -180,7 +192,7 @@ static int find_inside(struct code *c)
 	if (!totals || !found)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->rows.len; i++)
-		totals[i] = c->rows.data[i].cpu;
+		totals[i] = c->rows.data[i].host;
 	int rc = inside_find(&c->inside, totals, found, c->rows.len);
 	for (size_t i = 0; i < c->rows.len && rc == 0; i++)
 		c->rows.data[i].inside = found[i];
@@ -219,10 +231,12 @@ static void add_row(struct sheet *t, const struct code *c, const char *text,
 static size_t count_shown(const struct code *c, size_t limit)
 {
 	size_t shown = c->rows.len <= limit + 1 ? c->rows.len : limit;
-	if (!c->is_page || strcmp(c->sort, "cpu"))
+	if (!c->is_page || c->wall >= 0)
 		return shown;
-	uint64_t all = profile_total(c->p, PROFILE_ROOT, c->cpu);
-	while (shown > 1 && c->rows.data[shown - 1].cpu < all / 200)
+	uint64_t all = 0;
+	vec_for_each(&c->rows, r)
+		all += r->host;
+	while (shown > 1 && c->rows.data[shown - 1].host < all / 200)
 		shown--;
 	return shown;
 }
@@ -267,11 +281,7 @@ static void choose_metrics(struct code *c, const struct view *v)
 		c->cpu = c->cpu < 0 ? samples : c->cpu;
 		c->waited = profile_metric_find(v->p, "blocked");
 	}
-	c->sort = v->sort            ? v->sort
-		  : c->wall >= 0     ? "total"
-		  : c->launches >= 0 ? "launches"
-		  : c->cpu >= 0      ? "cpu"
-				     : "waited";
+	c->sort = v->sort ? v->sort : c->launches >= 0 && c->wall < 0 ? "launches" : "total";
 }
 
 int view_code(struct sheet *t, const struct view *v, struct err *err)

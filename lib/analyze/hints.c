@@ -361,6 +361,21 @@ static uint64_t say_spin(const struct hint_facts *f, struct strbuf *out)
 	return f->spin_ns;
 }
 
+static uint64_t say_gil(const struct hint_facts *f, struct strbuf *out)
+{
+	if (!is_part(f->gil.ns, f->elapsed_ns, 10))
+		return 0;
+	strbuf_puts(out, "Python's GIL: threads wait ");
+	add_time(out, f->gil.ns);
+	strbuf_puts(out, " of ");
+	add_time(out, f->elapsed_ns);
+	strbuf_puts(out, " for it");
+	if (*f->gil.where)
+		strbuf_printf(out, ", most in %s", f->gil.where);
+	strbuf_puts(out, "; let other processes run what other threads do in Python.");
+	return f->gil.ns;
+}
+
 static uint64_t say_waits(const struct hint_facts *f, struct strbuf *out)
 {
 	if (!f->cpu_ns || f->has_waits || f->cpu_ns >= f->elapsed_ns / 2)
@@ -386,7 +401,8 @@ static const struct rule {
 	{ "kernel", say_kernel, true },      { "fp32", say_fp32, true },
 	{ "old-gemm", say_old_gemm, true },  { "small", say_small, true },
 	{ "memory", say_memory, true },      { "fp64", say_fp64, false },
-	{ "spin", say_spin, false },         { "waits", say_waits, false },
+	{ "spin", say_spin, false },         { "gil", say_gil, false },
+	{ "waits", say_waits, false },
 };
 
 const char *hints_rule(size_t i)
@@ -439,7 +455,8 @@ static int hints_add(const struct hint_facts *f, struct hints *ret, const struct
 	}
 	struct hint *h = &ret->list[ret->count++];
 	*h = (struct hint){ .rule = s->rule->name, .text = text, .gain_ns = s->gain_ns };
-	if (!s->is_later && s->gain_ns < f->window_ns)
+	/* Waits are not part of the CPU time that the others are. */
+	if (!s->is_later && s->gain_ns < f->window_ns && s->rule->say != say_gil)
 		h->ceiling = (double)f->window_ns / (double)(f->window_ns - s->gain_ns);
 	return 0;
 }

@@ -56,6 +56,7 @@ struct hint_facts {
 	uint64_t cpu_ns, elapsed_ns;
 	bool has_waits;        /* they were recorded */
 	struct hint_part fp64; /* matrix products in double precision, and who asks for most */
+	struct hint_part gil;  /* waits of all threads for it */
 	uint64_t spin_ns;      /* in OpenMP's libraries themselves */
 };
 

@@ -349,6 +349,13 @@ static void test_cpu(void **state)
 	       100 * MS);
 	f.has_waits = true;
 	expect_silence(f);
+	f.gil = (struct hint_part){ "", "step (a.py:3)", 60 * MS, 0 };
+	expect(f, "gil",
+	       "Python's GIL: threads wait 60.0 ms of 400 ms for it, most in step (a.py:3); let other "
+	       "processes run what other threads do in Python.",
+	       60 * MS);
+	f.gil.ns = 30 * MS;
+	expect_silence(f);
 }
 
 /* Three lines at most; what the device could do better comes last while the host is what limits. */
@@ -389,7 +396,7 @@ static void test_every_rule_is_tested(void **state)
 					      "compile",  "lock",   "allocate", "rank",
 					      "pageable", "serial", "fp32",     "kernel",
 					      "old-gemm", "small",  "memory",   "fp64",
-					      "spin",     "waits" };
+					      "spin",     "gil",    "waits" };
 	size_t rules = 0;
 	for (; hints_rule(rules); rules++) {
 		bool known = false;
