@@ -82,6 +82,7 @@ static int open_bpf(struct session *s, struct err *err)
 		[SESSION_WAITS_NONE] = BLOCKED_MODE_NONE,
 	};
 	const size_t tracepoints = count_tracepoints(s);
+	const bool is_attached = s->opt.pid_count != 0;
 	const struct programs_options opt = {
 		.targets = targets_of(s),
 		.ring_bytes = s->opt.ring_bytes,
@@ -92,6 +93,10 @@ static int open_bpf(struct session *s, struct err *err)
 		.tracepoint_period = s->opt.period < UINT32_MAX ? (uint32_t)s->opt.period : 1,
 		.max_stack = s->opt.max_stack,
 		.stack_share = s->opt.stack_share,
+		/* What runs already may load a runtime later, and will take longer to set that up than
+		 * we to load a program. */
+		.is_late = { [PROGRAMS_LAUNCHES] = is_attached && !launch_is_near(s),
+			     [PROGRAMS_WAITS] = is_attached && s->opt.waits != SESSION_WAITS_ALL },
 	};
 	struct sampler_options sampler = sampler_options_of(s);
 	const struct perf_scope everyone = { 0 };
@@ -99,7 +104,7 @@ static int open_bpf(struct session *s, struct err *err)
 
 	if ((rc = programs_open(&s->programs, &opt, err)) < 0 ||
 	    (rc = python_open(&s->python, &s->programs, s->writer, err)) < 0 ||
-	    (rc = launch_open(s, err)) < 0 || (rc = intake_open_ring(s, err)) < 0 ||
+	    (rc = launch_probe(s, err)) < 0 || (rc = intake_open_ring(s, err)) < 0 ||
 	    (rc = sideband_open(&s->sideband, &everyone, SIDEBAND_RING_BYTES, err)) < 0 ||
 	    (rc = open_unwinder(s, err)) < 0)
 		return rc;
@@ -141,6 +146,8 @@ int engine_open(struct session *s, struct err *err)
 	s->is_open = s->opt.all || s->opt.cgroup;
 	if (s->opt.cgroup && (rc = cgroup_find(s->opt.cgroup, &s->cgroup, err)) < 0)
 		return rc;
+	if ((rc = launch_open(s, err)) < 0)
+		return rc;
 	if (s->opt.engine != SESSION_ENGINE_PERF) {
 		rc = open_bpf(s, err);
 		if (rc >= 0 || s->opt.engine == SESSION_ENGINE_BPF || s->programs.skeleton ||
@@ -150,8 +157,7 @@ int engine_open(struct session *s, struct err *err)
 		snprintf(s->why_perf, sizeof(s->why_perf), "%s", err->text);
 	}
 	s->is_perf = true;
-	rc = launch_open(s, err);
-	return rc < 0 ? rc : open_unwinder(s, err);
+	return open_unwinder(s, err);
 }
 
 static int on_pid(void *data, uint32_t pid)

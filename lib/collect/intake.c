@@ -105,8 +105,12 @@ static int on_event(void *data, const struct event_header *event)
 		if (((const struct event_exit *)event)->is_last)
 			intake_target_ended(s, event->pid, event->time_ns);
 		break;
-	case EVENT_SAMPLE:
 	case EVENT_PROBE:
+		rc = launch_seen(s);
+		if (rc < 0)
+			return rc;
+		/* fall through */
+	case EVENT_SAMPLE:
 	case EVENT_BLOCK:
 		rc = s->python ? python_intake(s->python, &event) : 0;
 		break;

@@ -51,11 +51,12 @@ int launch_open(struct session *s, struct err *err)
 		.is_succeeded = s->opt.is_succeeded,
 		.data = s,
 	};
-	int rc;
 
-	rc = accel_open(&s->accel, &host, s->opt.accel, err);
-	if (rc < 0 || s->is_perf)
-		return rc;
+	return accel_open(&s->accel, &host, s->opt.accel, err);
+}
+
+int launch_probe(struct session *s, struct err *err)
+{
 	return probes_open(&s->probes, &s->programs, s->accel, s->opt.instructions, err);
 }
 
@@ -138,8 +139,8 @@ int launch_environment(struct session *s)
 	return rc ? rc : vec_push(&s->environment, NULL);
 }
 
-/* Whether @pid maps the library of @door's runtime. */
-static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtime)
+/* Whether @pid maps a library that @has says yes to: 1, else 0. */
+static int look_at(uint32_t pid, bool (*has)(const void *data, const char *path), const void *data)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct proc_mapping m;
@@ -150,22 +151,42 @@ static int look_at(uint32_t pid, const struct accel_door *door, bool *has_runtim
 		return rc;
 	struct lines lines = lines_of(span_of(text, size), "maps");
 	while (proc_maps_next(&lines, &m, NULL) > 0) {
-		CLEANUP_FREE char *path = strndup((const char *)m.path.data, m.path.size);
-		if (!path)
+		CLEANUP_FREE char *path =
+			m.is_executable ? strndup((const char *)m.path.data, m.path.size) : NULL;
+		if (m.is_executable && !path)
 			return -ENOMEM;
-		*has_runtime |= library_has_name(door->runtime, path);
+		if (path && has(data, path))
+			return 1;
 	}
 	return 0;
+}
+
+static bool is_runtime(const void *data, const char *path)
+{
+	return library_has_name(data, path);
+}
+
+static bool is_probed(const void *data, const char *path)
+{
+	return probes_want(data, path);
+}
+
+bool launch_is_near(const struct session *s)
+{
+	for (size_t i = 0; i < s->opt.pid_count; i++) {
+		if (look_at(s->opt.pids[i], is_probed, s->accel) > 0)
+			return true;
+	}
+	return false;
 }
 
 /* 1: it has it now; 0: there is nothing in it that we have a library for. */
 static int insert_in(uint32_t pid, const struct accel_door *door, struct err *err)
 {
 	CLEANUP_FREE char *path = library_own(door->library);
-	bool has_runtime = false;
-	int rc = look_at(pid, door, &has_runtime);
+	int rc = look_at(pid, is_runtime, door->runtime);
 
-	if (rc < 0 || !has_runtime)
+	if (rc <= 0)
 		return rc < 0 ? err_set(err, rc, "cannot look at process %u", pid) : 0;
 	if (!path)
 		return err_set(err, -ENOENT, "'%s' is not installed beside this program",
@@ -225,13 +246,24 @@ int launch_object(struct session *s, const struct object *object)
 {
 	int rc = accel_seen(s->accel, object->path);
 
-	if (rc < 0 || object->fd < 0 || !s->probes || !probes_want(s->probes, object->path))
+	if (rc < 0 || object->fd < 0 || !s->probes || !probes_want(s->accel, object->path))
 		return rc;
+	/* Where nothing has to be loaded for it, before the first wait and not soon after. */
+	if (s->programs.part[PROGRAMS_WAITS] && (rc = launch_seen(s)) < 0)
+		return rc;
+	return attach(s, object->fd, object->path);
+}
+
+int launch_seen(struct session *s)
+{
+	if (s->follows_waits)
+		return 0;
+	s->follows_waits = true;
 	/* Someone uses an accelerator: what keeps it waiting for work may be waiting itself. */
-	rc = programs_follow_waits(&s->programs);
-	if (rc < 0)
-		rc = info_put(s, "missing.blocked", "cannot follow the scheduler: -v tells more");
-	return rc < 0 ? rc : attach(s, object->fd, object->path);
+	return programs_follow_waits(&s->programs) < 0
+		       ? info_put(s, "missing.blocked",
+				  "cannot follow the scheduler: -v tells more")
+		       : 0;
 }
 
 int launch_take(struct session *s, const struct event_header *event)

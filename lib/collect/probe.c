@@ -109,25 +109,36 @@ bool probes_by_multi(const struct recorder_bpf *skeleton)
 	return bpf_program__expected_attach_type(skeleton->progs.on_probe) == ATTACH_UPROBE_MULTI;
 }
 
-int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
+int probes_open(struct probes **ret, struct programs *programs, const struct accel *accel,
 		bool samples, struct err *err)
 {
-	struct recorder_bpf *skeleton = programs->skeleton;
 	CLEANUP(probes_close) struct probes *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return err_set(err, -ENOMEM, "no memory for probes");
 	p->accel = accel;
 	p->samples = samples;
-	p->map_fd = bpf_map__fd(skeleton->maps.probe_programs);
-	p->by_multi = probes_by_multi(skeleton);
-	p->program[PROBE_CALL] = skeleton->progs.on_probe;
-	p->program[PROBE_ENTRY] = skeleton->progs.on_probe_entry;
-	p->program[PROBE_EXIT] = bpf_program__autoload(skeleton->progs.on_probe_return)
-					 ? skeleton->progs.on_probe_return
-					 : skeleton->progs.on_probe_return_plain;
+	p->programs = programs;
+	p->map_fd = bpf_map__fd(programs->skeleton->maps.probe_programs);
 	*ret = TAKE(p);
 	return 0;
+}
+
+static struct bpf_program *program_of(const struct probes *p, enum probe_kind kind)
+{
+	const struct recorder_bpf *skeleton = p->programs->part[PROGRAMS_LAUNCHES];
+
+	switch (kind) {
+	case PROBE_CALL:
+		return skeleton->progs.on_probe;
+	case PROBE_ENTRY:
+		return skeleton->progs.on_probe_entry;
+	case PROBE_EXIT:
+		break;
+	}
+	return bpf_program__autoload(skeleton->progs.on_probe_return)
+		       ? skeleton->progs.on_probe_return
+		       : skeleton->progs.on_probe_return_plain;
 }
 
 static void links_close(struct probes *p, size_t from)
@@ -153,10 +164,10 @@ void probes_close(struct probes *p)
 	free(p);
 }
 
-bool probes_want(const struct probes *p, const char *path)
+bool probes_want(const struct accel *accel, const char *path)
 {
-	for (size_t i = 0; i < accel_site_count(p->accel); i++)
-		if (site_in_library(accel_site(p->accel, i), path))
+	for (size_t i = 0; i < accel_site_count(accel); i++)
+		if (site_in_library(accel_site(accel, i), path))
 			return true;
 	return false;
 }
@@ -165,7 +176,7 @@ static int attach_multi(struct probes *p, enum probe_kind kind, const char *path
 			const struct target *targets, size_t count, struct err *err)
 {
 	struct link link = {
-		.fd = multi_link_create(bpf_program__fd(p->program[kind]), path, targets, count,
+		.fd = multi_link_create(bpf_program__fd(program_of(p, kind)), path, targets, count,
 					kind == PROBE_EXIT ? ATTACH_UPROBE_MULTI_RETURN : 0),
 	};
 
@@ -185,8 +196,8 @@ static int attach_perf(struct probes *p, enum probe_kind kind, const char *path,
 		    .ref_ctr_offset = target->counter, .retprobe = kind == PROBE_EXIT);
 	struct link link = {
 		.fd = -1,
-		.perf = bpf_program__attach_uprobe_opts(p->program[kind], -1, path, target->offset,
-							&opts),
+		.perf = bpf_program__attach_uprobe_opts(program_of(p, kind), -1, path,
+							target->offset, &opts),
 	};
 
 	if (!link.perf)
@@ -205,7 +216,7 @@ static int attach_kind(struct probes *p, enum probe_kind kind, const char *path,
 
 	if (count == 0)
 		return 0;
-	if (p->by_multi)
+	if (probes_by_multi(p->programs->part[PROGRAMS_LAUNCHES]))
 		return attach_multi(p, kind, path, targets, count, err);
 	for (size_t i = 0; i < count && rc == 0; i++)
 		rc = attach_perf(p, kind, path, &targets[i], err);
@@ -278,7 +289,7 @@ int probes_attach(struct probes *p, int fd, const char *path, struct err *err)
 	struct stat st;
 	int rc;
 
-	if (!probes_want(p, path))
+	if (!probes_want(p->accel, path))
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return err_set(err, -errno, "cannot look at '%s'", path);
@@ -290,7 +301,9 @@ int probes_attach(struct probes *p, int fd, const char *path, struct err *err)
 	rc = hash_set(&p->files, key, 1);
 	if (rc < 0)
 		return err_set(err, rc, "no memory for probes");
-	rc = site_file_open(&file, fd, path, err);
+	rc = programs_load(p->programs, PROGRAMS_LAUNCHES, err);
+	if (rc >= 0)
+		rc = site_file_open(&file, fd, path, err);
 	if (rc < 0)
 		return rc;
 	/* Through the descriptor: by now the path may name another file, or none that we can see. */
@@ -309,6 +322,7 @@ struct probes_stats probes_stats(const struct probes *p)
 {
 	struct probes_stats stats = p->stats;
 
-	stats.by_multi = p->by_multi;
+	const struct recorder_bpf *skeleton = p->programs->part[PROGRAMS_LAUNCHES];
+	stats.by_multi = skeleton && probes_by_multi(skeleton);
 	return stats;
 }

@@ -29,15 +29,15 @@ void probes_prepare(struct recorder_bpf *skeleton, bool single_uprobes);
 /* Has it chosen uprobe_multi? */
 bool probes_by_multi(const struct recorder_bpf *skeleton);
 
-/* @samples: of instructions, see accel_wants(). */
-int probes_open(struct probes **ret, const struct programs *programs, const struct accel *accel,
+/* @programs stay in use; @samples: of instructions, see accel_wants(). */
+int probes_open(struct probes **ret, struct programs *programs, const struct accel *accel,
 		bool samples, struct err *err);
 /* Detaches. NULL is fine. */
 void probes_close(struct probes *p);
 DEFINE_CLEANUP(probes_close, struct probes *)
 
 /* Is a file of this name, path or base name, one that sites are looked for in? Cheap. */
-bool probes_want(const struct probes *p, const char *path);
+bool probes_want(const struct accel *accel, const char *path);
 
 /*
  * Arm the sites in a library file, for all processes that map it or will. @fd is borrowed and need

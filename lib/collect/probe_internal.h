@@ -8,7 +8,6 @@
 #include "collect/probe.h"
 
 struct bpf_link;
-struct bpf_program;
 
 /* Sites armed in one library file, of each kind. */
 #define TARGETS_MAX 128
@@ -23,8 +22,7 @@ struct target {
 enum probe_kind {
 	PROBE_CALL,  /* the call is the hit */
 	PROBE_ENTRY, /* the return is, this is its beginning */
-	PROBE_EXIT,
-	PROBE_KINDS
+	PROBE_EXIT
 };
 
 struct link {
@@ -42,9 +40,9 @@ struct partial_text {
 
 struct probes {
 	const struct accel *accel;
+	struct programs *programs;
 	int map_fd; /* probe_programs; the skeleton's */
-	bool by_multi, samples;
-	struct bpf_program *program[PROBE_KINDS];
+	bool samples;
 	VEC(struct link) links;
 	struct hash files; /* those that probes_attach() has seen */
 	uint32_t used;     /* entries of probe_programs */

@@ -109,13 +109,47 @@ static int measure_ids(struct recorder_bpf *skeleton)
 	return bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.ids_measure), &opts);
 }
 
-/* Each program that walks stacks takes 10 to 20 ms to load. */
-static void load_what_is_used(struct recorder_bpf *skeleton, const struct programs_options *opt)
+static void choose_none(struct recorder_bpf *skeleton)
 {
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, skeleton->obj)
+		bpf_program__set_autoload(program, false);
+}
+
+static void choose_part(struct recorder_bpf *skeleton, enum programs_part part, bool single_uprobes)
+{
+	bool waits = skeleton->rodata->blocked_mode != BLOCKED_MODE_NONE;
+
+	switch (part) {
+	case PROGRAMS_LAUNCHES:
+		bpf_program__set_autoload(skeleton->progs.on_probe, true);
+		bpf_program__set_autoload(skeleton->progs.on_probe_entry, true);
+		probes_prepare(skeleton, single_uprobes);
+		break;
+	case PROGRAMS_WAITS:
+		bpf_program__set_autoload(skeleton->progs.on_switch, waits);
+		bpf_program__set_autoload(skeleton->progs.blocked_measure, waits);
+		break;
+	}
+}
+
+/* Each program that walks stacks takes 5 to 20 ms to load. */
+static void choose_programs(struct recorder_bpf *skeleton, const struct programs_options *opt)
+{
+	choose_none(skeleton);
 	bpf_program__set_autoload(skeleton->progs.on_sample, !opt->by_tracepoint_only);
 	bpf_program__set_autoload(skeleton->progs.on_tracepoint, opt->by_tracepoint);
-	bpf_program__set_autoload(skeleton->progs.on_switch, opt->blocked != BLOCKED_MODE_NONE);
-	probes_prepare(skeleton, opt->single_uprobes);
+	bpf_program__set_autoload(skeleton->progs.on_fork, true);
+	bpf_program__set_autoload(skeleton->progs.on_exec, true);
+	bpf_program__set_autoload(skeleton->progs.on_exit, true);
+	bpf_program__set_autoload(skeleton->progs.on_place, true);
+	bpf_program__set_autoload(skeleton->progs.ids_measure, true);
+	bpf_program__set_autoload(skeleton->progs.tell_name, true);
+	for (int part = 0; part < PROGRAMS_PARTS; part++) {
+		if (!opt->is_late[part])
+			choose_part(skeleton, (enum programs_part)part, opt->single_uprobes);
+	}
 }
 
 /* How much the verifier had to look at: it gives up after a million, and some kernels need more. */
@@ -156,7 +190,7 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 		p.skeleton->rodata->unwind_frames_max = opt->max_stack;
 	if (opt->stack_share)
 		p.skeleton->rodata->launch_stack_price = 10000 / opt->stack_share;
-	load_what_is_used(p.skeleton, opt);
+	choose_programs(p.skeleton, opt);
 	int rc = resize_maps(p.skeleton, opt->ring_bytes);
 	if (rc < 0)
 		return err_set(err, rc, "cannot size the BPF maps");
@@ -170,26 +204,73 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	rc = attach_process(p.skeleton);
 	if (rc < 0)
 		return err_set(err, rc, "cannot follow processes");
+	ret->single_uprobes = opt->single_uprobes;
+	for (int part = 0; part < PROGRAMS_PARTS; part++)
+		ret->part[part] = opt->is_late[part] ? NULL : p.skeleton;
 	ret->skeleton = TAKE(p.skeleton);
 	return 0;
 }
 
 void programs_close(struct programs *p)
 {
+	for (int part = 0; part < PROGRAMS_PARTS; part++) {
+		if (p->part[part] != p->skeleton)
+			recorder_bpf__destroy(p->part[part]);
+		p->part[part] = NULL;
+	}
 	recorder_bpf__destroy(p->skeleton);
 	p->skeleton = NULL;
 }
 
-int programs_follow_waits(const struct programs *p)
+/* Both are of the one object, whose maps are in the same order. */
+static int share_maps(struct recorder_bpf *to, const struct recorder_bpf *from)
 {
-	struct bpf_link **link = p->skeleton ? &p->skeleton->links.on_switch : NULL;
+	struct bpf_map *theirs = NULL, *map;
 
-	if (!link || *link || p->skeleton->rodata->blocked_mode == BLOCKED_MODE_NONE)
+	bpf_object__for_each_map(map, to->obj)
+	{
+		theirs = bpf_object__next_map(from->obj, theirs);
+		int rc = bpf_map__reuse_fd(map, bpf_map__fd(theirs));
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int programs_load(struct programs *p, enum programs_part part, struct err *err)
+{
+	if (p->part[part])
 		return 0;
+	struct recorder_bpf *late = recorder_bpf__open();
+	if (!late)
+		return err_set(err, -errno, "cannot open the BPF object");
+	memcpy(late->rodata, p->skeleton->rodata, sizeof(*late->rodata));
+	choose_none(late);
+	choose_part(late, part, p->single_uprobes);
+	int rc = share_maps(late, p->skeleton);
+	if (rc >= 0)
+		rc = recorder_bpf__load(late);
+	if (rc < 0) {
+		recorder_bpf__destroy(late);
+		return load_failed(rc, err);
+	}
+	tell_sizes(late);
+	p->part[part] = late;
+	return 0;
+}
+
+int programs_follow_waits(struct programs *p)
+{
+	if (!p->skeleton || p->skeleton->rodata->blocked_mode == BLOCKED_MODE_NONE)
+		return 0;
+	int rc = programs_load(p, PROGRAMS_WAITS, NULL);
+	struct recorder_bpf *waits = p->part[PROGRAMS_WAITS];
+	if (rc < 0 || waits->links.on_switch)
+		return rc;
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	(void)bpf_prog_test_run_opts(bpf_program__fd(p->skeleton->progs.blocked_measure), &opts);
-	*link = bpf_program__attach(p->skeleton->progs.on_switch);
-	return *link ? 0 : -errno;
+	(void)bpf_prog_test_run_opts(bpf_program__fd(waits->progs.blocked_measure), &opts);
+	waits->links.on_switch = bpf_program__attach(waits->progs.on_switch);
+	return waits->links.on_switch ? 0 : -errno;
 }
 
 int programs_add_target(const struct programs *p, uint32_t pid, uint32_t flags, struct err *err)

@@ -62,6 +62,7 @@ struct session {
 
 	struct accel *accel;
 	struct probes *probes;
+	bool follows_waits; /* or could not */
 	uint64_t malformed_probes;
 	uint64_t line_budget_ns;   /* left */
 	uint32_t last_number;      /* given to CODE_OBJECT and accelerator records */
@@ -103,6 +104,11 @@ int take_until(struct session *s, uint64_t until_ns);
  * hit is taken in its turn, and a process is gone when it ends or executes something else.
  */
 int launch_open(struct session *s, struct err *err);
+int launch_probe(struct session *s, struct err *err);
+/* Does a process that is to be recorded map a library that is probed? */
+bool launch_is_near(const struct session *s);
+/* A probe was hit. */
+int launch_seen(struct session *s);
 int launch_start(struct session *s, struct err *err);
 /* What the command gets: our own variables, and those that let libraries of ours in. */
 int launch_environment(struct session *s);
