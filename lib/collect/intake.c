@@ -129,16 +129,11 @@ int intake_open_ring(struct session *s, struct err *err)
 	return ring_open(&s->ring, &s->programs, on_event, s, err);
 }
 
-struct staged {
-	VEC(uint8_t) bytes;
-	VEC(size_t) items;
-};
-
 /* From the kernel's side-band, which tells of all processes: whose it is is known when the ring of
  * our programs has been looked at too, as a fork is told there before the child does anything. */
 static int on_side(void *data, const struct side_event *event)
 {
-	struct staged *staged = data;
+	struct session_staged *staged = data;
 	size_t size = sizeof(struct item_side) + event->text.size;
 	size_t padded = (size + 7) & ~(size_t)7;
 	struct item_side item = { .event = *event, .text_size = event->text.size };
@@ -238,10 +233,11 @@ static int add_side(struct session *s, struct item_side *item)
 
 int intake_drain(struct session *s)
 {
-	struct staged staged = { 0 };
+	struct session_staged *staged = &s->staged;
 
-	int rc = sideband_drain(&s->sideband, on_side, &staged);
-	s->heard += staged.items.len;
+	staged->bytes.len = staged->items.len = 0;
+	int rc = sideband_drain(&s->sideband, on_side, staged);
+	s->heard += staged->items.len;
 	if (rc >= 0 && s->ring)
 		rc = ring_drain(s->ring);
 	if (rc >= 0)
@@ -249,10 +245,8 @@ int intake_drain(struct session *s)
 	/* Before anything else, as what is to be read can be gone the next moment. */
 	if (rc >= 0 && s->python)
 		rc = python_resolve(s->python);
-	for (size_t i = 0; rc >= 0 && i < staged.items.len; i++)
-		rc = add_side(s, (void *)(staged.bytes.data + staged.items.data[i]));
-	vec_release(&staged.bytes);
-	vec_release(&staged.items);
+	for (size_t i = 0; rc >= 0 && i < staged->items.len; i++)
+		rc = add_side(s, (void *)(staged->bytes.data + staged->items.data[i]));
 	if (rc >= 0 && s->unwinder)
 		rc = unwinder_publish(s->unwinder, session_now());
 	return rc < 0 ? rc : 0;

@@ -12,6 +12,7 @@ void mappings_release(struct mappings *m)
 void mappings_clear(struct mappings *m)
 {
 	m->list.len = 0;
+	m->changes++;
 }
 
 /* How many start at or below @address. */
@@ -77,6 +78,7 @@ int mappings_insert(struct mappings *m, const struct mapping *mapping)
 		parts[count++] = rest;
 	}
 	replace(m, from, to, parts, count);
+	m->changes++;
 	return 0;
 }
 
@@ -87,5 +89,6 @@ int mappings_copy(struct mappings *ret, const struct mappings *from)
 	if (from->list.len)
 		memcpy(ret->list.data, from->list.data, from->list.len * sizeof(*from->list.data));
 	ret->list.len = from->list.len;
+	ret->changes++;
 	return 0;
 }

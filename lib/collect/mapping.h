@@ -22,6 +22,7 @@ struct mapping {
 /* Sorted by start, without overlap. All-zero is an empty one. */
 struct mappings {
 	VEC(struct mapping) list;
+	uint32_t changes; /* so far: what was found among them holds until the next */
 };
 
 /* Default limit of the kernel (vm.max_map_count) and, so far, more than anyone needs. */

@@ -83,6 +83,9 @@ int order_compact(struct order *o)
 {
 	size_t left = o->items.len - o->next, size = 0;
 
+	/* Not for each of a few, again and again: what is held back is as much as what has gone. */
+	if (o->next < 2 * left)
+		return 0;
 	for (size_t i = o->next; i < o->items.len; i++)
 		size += padded_size(&o->items.data[i]);
 	if (vec_reserve(&o->spare, size) < 0)

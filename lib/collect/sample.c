@@ -9,21 +9,32 @@
 #include <errno.h>
 #include <string.h>
 
-/* Remember the offset for the symbols at the end, and give the frame. */
-static int frame_of(struct samples *s, const struct object *found, uint64_t offset, bool is_leaf,
-		    struct record_frame *ret)
+/* Remember the offset for the symbols at the end. */
+static int count_hits(struct object *object, uint64_t offset, uint64_t count)
 {
-	/* Mappings are const so that only this place and the process table change objects. */
-	struct object *object = (struct object *)(uintptr_t)found;
 	uint64_t *hits = hash_get(&object->hits, offset);
 
-	if (hits)
-		(*hits)++;
-	else if (hash_set(&object->hits, offset, 1) < 0)
-		return -ENOMEM;
-	object->leaves += is_leaf;
-	ret->offset = offset;
-	return object_declare(object, s->writer, &ret->object);
+	if (!hits)
+		return hash_set(&object->hits, offset, count);
+	*hits += count;
+	return 0;
+}
+
+static int settle(struct sample_place *place)
+{
+	int rc = place->hits ? count_hits(place->object, place->offset, place->hits) : 0;
+
+	place->hits = 0;
+	return rc;
+}
+
+int sample_settle(struct samples *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(s->places) && rc == 0; i++)
+		rc = settle(&s->places[i]);
+	return rc;
 }
 
 static const struct mapping *find_mapping(struct samples *s, struct process *process,
@@ -47,6 +58,38 @@ static enum merge_native loop_of(const struct object *object, uint64_t offset)
 	return range->is_inner ? MERGE_LOOP_INNER : MERGE_LOOP;
 }
 
+/* Where @address is: 1, or 0 when it is nowhere and so counts as memory without a file. */
+static int place_of(struct samples *s, struct process *process, uint64_t address, uint64_t time_ns,
+		    struct sample_place **ret)
+{
+	uint64_t mix = (address ^ (uint64_t)process->id << 48) * 0x9e3779b97f4a7c15ULL;
+	struct sample_place *place = &s->places[mix >> (64 - SAMPLE_PLACES_SHIFT)];
+	const struct mapping *mapping;
+	const struct object *object;
+
+	*ret = place;
+	if (place->address == address && place->process == process->id &&
+	    place->changes == process->mappings.changes)
+		return 1;
+	if (settle(place) < 0)
+		return -ENOMEM;
+	place->process = 0;
+	mapping = find_mapping(s, process, address, time_ns);
+	object = mapping ? mapping->object : NULL;
+	if (!object && process_anon(s->processes, process, &object) < 0)
+		return -ENOMEM;
+	/* Mappings are const so that only this place and the process table change objects. */
+	place->object = (struct object *)(uintptr_t)object;
+	place->offset = mapping ? address - mapping->bias : address;
+	place->loop = (uint8_t)loop_of(object, place->offset);
+	if (!mapping || !mapping->object)
+		return 0;
+	place->address = address;
+	place->process = process->id;
+	place->changes = process->mappings.changes;
+	return 1;
+}
+
 /*
  * User frames into s->natives. What stands in the stack of a caller is where it goes on; one byte
  * before that lies in the call, which is what is looked up and shown.
@@ -54,23 +97,25 @@ static enum merge_native loop_of(const struct object *object, uint64_t offset)
 static int user_frames(struct samples *s, struct process *process, const struct event_stack *stack,
 		       uint64_t time_ns, uint32_t *count)
 {
+	struct sample_place *place;
+
 	for (uint32_t i = 0; i < stack->user_count; i++) {
 		uint64_t address = stack->ips[stack->skip + i] - (i > 0);
-		const struct mapping *mapping = find_mapping(s, process, address, time_ns);
-		const struct object *object = mapping ? mapping->object : NULL;
-		uint64_t offset = mapping ? address - mapping->bias : address;
-		if (!object) {
+		int rc = place_of(s, process, address, time_ns, &place);
+		if (rc == 0) {
 			s->unknown++;
 			/* Frame pointers lead anywhere in code that uses the register otherwise: no
 			 * code, no caller. */
 			if (i > 0 && !(stack->flags & EVENT_STACK_BY_TABLE))
 				return 0;
-			int rc = process_anon(s->processes, process, &object);
-			if (rc < 0)
-				return rc;
 		}
-		s->loops[*count] = (uint8_t)loop_of(object, offset);
-		int rc = frame_of(s, object, offset, i == 0, &s->natives[*count]);
+		if (rc < 0)
+			return rc;
+		place->hits++;
+		place->object->leaves += i == 0;
+		s->loops[*count] = place->loop;
+		s->natives[*count].offset = place->offset;
+		rc = object_declare(place->object, s->writer, &s->natives[*count].object);
 		if (rc < 0)
 			return rc;
 		(*count)++;
@@ -136,8 +181,11 @@ static int kernel_frames(struct samples *s, const struct event_stack *stack, uin
 	const __u64 *ips = &stack->ips[stack->skip + stack->user_count];
 
 	for (uint32_t i = 0; i < stack->kernel_count; i++) {
-		int rc = frame_of(s, s->objects->kernel, ips[i] - (i > 0), false,
-				  &s->frames[*count]);
+		struct record_frame *frame = &s->frames[*count];
+		frame->offset = ips[i] - (i > 0);
+		int rc = count_hits(s->objects->kernel, frame->offset, 1);
+		if (rc >= 0)
+			rc = object_declare(s->objects->kernel, s->writer, &frame->object);
 		if (rc < 0)
 			return rc;
 		(*count)++;

@@ -19,6 +19,19 @@ struct python;
  * same nanosecond. */
 #define SAMPLE_COPIES (16 * EVENT_COPY_PARTS)
 
+/* Where an address of a process has been found. Programs go through the same few thousand calls all the
+ * time: 40 of them with each sample of PyTorch. */
+struct sample_place {
+	uint64_t address;
+	uint32_t process; /* of the capture; 0: free */
+	uint32_t changes; /* of its mappings, by then */
+	struct object *object;
+	uint64_t offset;
+	uint32_t hits; /* not counted among the object's yet */
+	uint8_t loop;  /* enum merge_native */
+};
+#define SAMPLE_PLACES_SHIFT 11
+
 struct samples {
 	struct capture_writer *writer;
 	struct processes *processes;
@@ -37,6 +50,7 @@ struct samples {
 	struct unwinder_memory copied; /* the parts of one, joined */
 	/* A stack that was gone on with by its copy. */
 	uint64_t whole[EVENT_MAX_BYTES / 8];
+	struct sample_place places[1 << SAMPLE_PLACES_SHIFT];
 	uint64_t count;   /* samples taken */
 	uint64_t stacks;  /* theirs, and those of launches and waits */
 	uint64_t unknown; /* addresses in no known mapping */
@@ -49,3 +63,5 @@ int sample_stack(struct samples *s, struct process *process, const struct event_
 void sample_keep_copy(struct samples *s, const struct event_copy *copy);
 void sample_forget_copies(struct samples *s);
 int sample_take(struct samples *s, const struct event_sample *event);
+/* Bring the objects' hits up to date. */
+int sample_settle(struct samples *s);

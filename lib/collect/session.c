@@ -92,6 +92,8 @@ void session_free(struct session *s)
 	cgroup_close(&s->cgroup);
 	launch_close(s);
 	programs_close(&s->programs);
+	vec_release(&s->staged.bytes);
+	vec_release(&s->staged.items);
 	order_release(&s->order);
 	blocked_release(&s->blocked);
 	processes_release(&s->processes);

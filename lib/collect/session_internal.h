@@ -24,6 +24,13 @@
 #include "collect/window.h"
 #include "worker/worker.h"
 
+/* From the side-band, until the other rings have been looked at too: struct item_side, one behind the
+ * other, and where each begins. */
+struct session_staged {
+	VEC(uint8_t) bytes;
+	VEC(size_t) items;
+};
+
 struct session {
 	struct session_options opt;
 	struct standing standing; /* before we asked for more */
@@ -49,6 +56,7 @@ struct session {
 	struct ring *ring;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */
 	struct python *python;
+	struct session_staged staged;
 	struct order order;
 	struct losses losses;
 

@@ -238,7 +238,7 @@ static int write_object(struct session *s, const struct object *object)
 
 int symbols_write(struct session *s)
 {
-	int rc = 0;
+	int rc = sample_settle(&s->samples);
 
 	s->line_budget_ns = s->opt.line_budget_ns ? s->opt.line_budget_ns : LINE_BUDGET_NS;
 	for (size_t i = 0; rc >= 0 && i < s->objects.others.len; i++)

@@ -96,6 +96,7 @@ void unwinder_close(struct unwinder *u)
 	vec_release(&u->fds);
 	vec_release(&u->moved);
 	layout_release(&u->copy_layout);
+	mappings_release(&u->copy_mappings);
 	vec_release(&u->copy_objects);
 	hash_release(&u->followers);
 	tables_release(&u->tables);

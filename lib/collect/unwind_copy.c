@@ -15,12 +15,24 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* The address space as it was at the time of the event. */
-static int space_of(struct unwinder *u, const struct mappings *mappings,
-		    const struct unwind_copy *copy, uint64_t now_ns, struct unwind_space *ret)
+/* Is the layout that of the copy before, and does it hold? */
+static bool is_known(const struct unwinder *u, const struct mappings *mappings)
+{
+	const struct mappings *before = &u->copy_mappings;
+
+	return before->list.len && before->list.len == mappings->list.len &&
+	       u->copy_evicted == u->tables.evicted &&
+	       !memcmp(before->list.data, mappings->list.data,
+		       before->list.len * sizeof(*before->list.data));
+}
+
+/* 1: it is new. */
+static int layout_of(struct unwinder *u, const struct mappings *mappings)
 {
 	struct layout *layout = &u->copy_layout;
 
+	if (is_known(u, mappings))
+		return 0;
 	layout->mappings.len = layout->objects.len = 0;
 	vec_for_each(&mappings->list, m) {
 		const struct unwind_mapping mapping = { m->start, m->end, m->bias, 0, 0 };
@@ -28,16 +40,42 @@ static int space_of(struct unwinder *u, const struct mappings *mappings,
 		if (layout_push(layout, mapping, has_file ? m->object : NULL) < 0)
 			return -ENOMEM;
 	}
-	if (layout_is_lazy(layout)) {
-		const struct span state = span_of((const uint8_t *)&copy->state.pc, 8);
-		const struct span regs =
-			span_of((const uint8_t *)copy->regs, copy->regs ? UNWIND_REG_COUNT * 8 : 0);
-		if (layout_want(u, layout, state) < 0 || layout_want(u, layout, regs) < 0 ||
-		    layout_want(u, layout, copy->stack) < 0)
-			return -ENOMEM;
+	return mappings_copy(&u->copy_mappings, mappings) < 0 ? -ENOMEM : 1;
+}
+
+/* Are there tables that are wanted for @copy, which the layout does not have? Negative errno. */
+static int want_tables(struct unwinder *u, const struct unwind_copy *copy)
+{
+	const struct span parts[] = {
+		span_of((const uint8_t *)&copy->state.pc, 8),
+		span_of((const uint8_t *)copy->regs, copy->regs ? UNWIND_REG_COUNT * 8 : 0),
+		copy->stack,
+	};
+	int found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		int rc = layout_want(u, &u->copy_layout, parts[i]);
+		if (rc < 0)
+			return rc;
+		found |= rc;
 	}
-	if (layout_fill(u, layout, UINT64_MAX, now_ns) < 0)
+	return found;
+}
+
+/* The address space as it was at the time of the event. */
+static int space_of(struct unwinder *u, const struct mappings *mappings,
+		    const struct unwind_copy *copy, uint64_t now_ns, struct unwind_space *ret)
+{
+	struct layout *layout = &u->copy_layout;
+	int fresh = layout_of(u, mappings);
+	int wanted = fresh >= 0 && layout_is_lazy(layout) ? want_tables(u, copy) : 0;
+
+	if (fresh < 0 || wanted < 0 ||
+	    ((fresh || wanted) && layout_fill(u, layout, UINT64_MAX, now_ns) < 0)) {
+		u->copy_mappings.list.len = 0;
 		return -ENOMEM;
+	}
+	u->copy_evicted = u->tables.evicted;
 	u->copy_objects.len = 0;
 	vec_for_each(&u->tables.list, table) {
 		struct unwind_object object = {

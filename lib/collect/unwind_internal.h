@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "collect/mapping.h"
 #include "collect/table.h"
 #include "collect/unwind.h"
 #include "unwind/walk.h"
@@ -88,6 +89,8 @@ struct unwinder {
 
 	/* The address space that a copied stack is walked in; see unwind_copy.c. */
 	struct layout copy_layout;
+	struct mappings copy_mappings; /* what it was made from; none: it does not hold */
+	uint64_t copy_evicted;         /* tables, by then */
 	VEC(struct unwind_object) copy_objects;
 	uint32_t frames_max;
 
