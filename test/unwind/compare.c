@@ -8,7 +8,8 @@
  *
  * A difference is explained, counted and printed apart, where libunwind is known to be the one that
  * cannot: see explain(). Exit status 1 when any is not, or when a stack does not reach the root and
- * was not expected to (-r sets how many have to); -w lets the program run first.
+ * was not expected to (-r sets how many of those that can have to, see is_installing()); -w lets the
+ * program run first.
  */
 #include "space.h"
 
@@ -45,7 +46,7 @@ struct stack {
 };
 
 struct totals {
-	unsigned stacks, equal, rooted, explained, different;
+	unsigned stacks, equal, rooted, installing, explained, different;
 	uint64_t frames;
 	unsigned end[UNWIND_STUCK + 1];
 	double ours_ms, theirs_ms, copy_ms;
@@ -177,6 +178,42 @@ static const char *explain(const struct target *t, pid_t tid, const struct stack
 	if (ours->end == UNWIND_ROOT && n == ours->count && theirs->count > n)
 		return "libunwind goes on behind the outermost frame";
 	return NULL;
+}
+
+/* Does the function at @pc end in __builtin_eh_return()? Then the return address is in a register there. */
+static bool has_eh_return(const struct target *t, uint64_t pc)
+{
+	const struct unwind_mapping *mapping = unwind_space_find(&t->space.space, pc);
+	const struct unwind_object *object = unwind_space_object(&t->space.space, mapping);
+	void *upt = _UPT_create(t->pid);
+	unw_proc_info_t info = { 0 };
+	bool found = false;
+
+	if (object && upt && unw_get_proc_info_by_ip(t->unw, pc, &info, upt) == 0) {
+		uint64_t start = unwind_object_address(object, mapping, info.start_ip);
+		for (uint64_t at = start; !found && at < start + (info.end_ip - info.start_ip);
+		     at++) {
+			const struct unwind_row *row = unwind_table_find(object->table, at);
+			found = row && unwind_row_cfa(row) == UNWIND_CFA_RA_REG;
+		}
+	}
+	if (upt)
+		_UPT_destroy(upt);
+	return found;
+}
+
+/*
+ * A stack that nobody can walk: libgcc's uw_install_context_1() copies the registers of the handler of
+ * an exception over those that the innermost function with __builtin_eh_return() has saved, the return
+ * address with them, while it or that function still runs. Until the jump there they are of two frames.
+ */
+static bool is_installing(const struct target *t, const struct stack *s)
+{
+	for (size_t i = 0; s->end != UNWIND_ROOT && i < 2 && i < s->count; i++) {
+		if (has_eh_return(t, s->ips[i] - (i > 0)))
+			return true;
+	}
+	return false;
 }
 
 static void print_stack(const struct target *t, const char *title, const struct stack *s)
@@ -317,7 +354,9 @@ static void compare(struct target *t, pid_t tid, struct totals *totals)
 	totals->end[ours.end]++;
 	walk_copy(&live, &ours, totals);
 	totals->rooted += ours.end == UNWIND_ROOT;
-	if (ours.end != UNWIND_ROOT && totals->end[ours.end] <= 2)
+	bool installing = is_installing(t, &ours);
+	totals->installing += installing;
+	if (ours.end != UNWIND_ROOT && !installing && totals->end[ours.end] <= 2)
 		print_stack(t, "not rooted", &ours);
 	while (n < ours.count && n < theirs.count && ours.ips[n] == theirs.ips[n])
 		n++;
@@ -458,10 +497,12 @@ int main(int argc, char **argv)
 	}
 	if (!t.exited)
 		kill(t.pid, SIGKILL);
-	printf("%u stacks, %" PRIu64 " frames: %u equal, %u explained, %u different; %u rooted "
+	unsigned can = totals.stacks - totals.installing;
+	printf("%u stacks, %" PRIu64
+	       " frames: %u equal, %u explained, %u different; %u of %u rooted "
 	       "(%.2f %%); ours %.1f us a frame, libunwind %.1f\n",
 	       totals.stacks, totals.frames, totals.equal, totals.explained, totals.different,
-	       totals.rooted, 100.0 * totals.rooted / (totals.stacks ? totals.stacks : 1),
+	       totals.rooted, can, 100.0 * totals.rooted / (can ? can : 1),
 	       totals.ours_ms * 1e3 / (double)(totals.frames ? totals.frames : 1),
 	       totals.theirs_ms * 1e3 / (double)(totals.frames ? totals.frames : 1));
 	printf("copies: %u of %u the same, %u with libunwind, %.1f us each; with the innermost frame "
@@ -474,9 +515,12 @@ int main(int argc, char **argv)
 	       totals.end[UNWIND_UNREADABLE], totals.end[UNWIND_STUCK]);
 	for (struct reason *r = totals.reasons; r->why; r++)
 		printf("explained: %u x %s\n", r->count, r->why);
+	if (totals.installing)
+		printf("not walkable: %u while libgcc installed a handler's context\n",
+		       totals.installing);
 	live_space_release(&t.space);
 	unw_destroy_addr_space(t.unw);
 	if (!totals.stacks)
 		return 2;
-	return totals.different || 100.0 * totals.rooted < rooted * totals.stacks;
+	return totals.different || 100.0 * totals.rooted < rooted * can;
 }
