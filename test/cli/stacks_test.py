@@ -203,9 +203,13 @@ class Stacks(unittest.TestCase):
 
     def test_return_probe(self):
         """perf reaches main in none of the stacks below a function with a return probe. By tables alone
-        but for the moment when the kernel has put its trampoline onto the stack and not yet noted what
-        was there: nobody can tell the caller then, and its caller has to be looked for."""
+        but for two moments inside of the kernel (0.3 % of the samples): when it has put its trampoline
+        onto the stack and not yet noted what was there, and when it has forgotten that and not yet gone
+        back. Nobody can tell the caller then, and its caller has to be looked for."""
         samples = self.check(self.with_return_probe('_ZL7librarym', 'mixed'), table=99.0)
+        outside = [s for s in samples if s[2][0][0] != '[kernel]']
+        alone = sum(s[1] == 'rooted|by-table' for s in outside)
+        self.assertTrue(enough(alone, len(outside), 99.9), summary(outside))
         below = [s for s in samples if any(m == 'stacks' for m, _ in s[2])]
         self.assertGreater(len(below), 100)
         self.assertFalse(any(m == '[uprobes]' for s in samples for m, _ in s[2]))
