@@ -2,6 +2,7 @@
 #include "elf/symtab_internal.h"
 
 #include "base/bisect.h"
+#include "base/radix.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -74,10 +75,11 @@ static int compare_ranges(const void *va, const void *vb)
 static int sort_entries(const struct elf_symtab *t, bool is_sized, uint32_t **ret,
 			size_t *ret_count)
 {
-	uint32_t *order = malloc(t->entries.len * sizeof(*order) + 1);
+	CLEANUP_FREE struct radix_item *items = malloc(t->entries.len * sizeof(*items) + 1);
+	CLEANUP_FREE uint32_t *order = malloc(t->entries.len * sizeof(*order) + 1);
 	size_t n = 0;
 
-	if (!order)
+	if (!items || !order)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->entries.len; i++) {
 		const struct symtab_entry *e = &t->entries.data[i];
@@ -85,10 +87,20 @@ static int sort_entries(const struct elf_symtab *t, bool is_sized, uint32_t **re
 		if (is_sized ? e->symbol.size && !__builtin_add_overflow(e->symbol.value,
 									 e->symbol.size, &end)
 			     : !e->symbol.size && e->section_end)
-			order[n++] = (uint32_t)i;
+			items[n++] = (struct radix_item){ e->symbol.value, i };
 	}
-	qsort_r(order, n, sizeof(*order), compare_order, t->entries.data);
-	*ret = order;
+	if (radix_sort(items, n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0, same = 0; i < n; i++) {
+		order[i] = (uint32_t)items[i].value;
+		if (i + 1 < n && items[i + 1].key == items[i].key)
+			continue;
+		if (i > same)
+			qsort_r(order + same, i + 1 - same, sizeof(*order), compare_order,
+				t->entries.data);
+		same = i + 1;
+	}
+	*ret = TAKE(order);
 	*ret_count = n;
 	return 0;
 }

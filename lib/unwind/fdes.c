@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/fdes.h"
+#include "base/radix.h"
 #include "unwind/table.h"
 
 #include <errno.h>
@@ -100,8 +101,7 @@ static int fdes_walk(struct unwind_fdes *fdes, const struct unwind_image *image,
 	return 0;
 }
 
-/* By start, then by section and offset, as they were added: stable, and linear where qsort() would
- * take longer than all the rest. */
+/* By start, then by section and offset, as they were added. */
 static int fdes_sort(struct unwind_fdes *fdes)
 {
 	size_t count = fdes->list.len;
@@ -112,23 +112,17 @@ static int fdes_sort(struct unwind_fdes *fdes)
 	if (is_sorted)
 		return 0;
 
-	CLEANUP_FREE struct unwind_fde *other = malloc(count * sizeof(*other));
-	if (!other)
+	CLEANUP_FREE struct radix_item *items = malloc(count * sizeof(*items));
+	if (!items)
 		return -ENOMEM;
-	struct unwind_fde *from = fdes->list.data, *to = other;
-	for (unsigned shift = 0; shift < 32; shift += 8) {
-		size_t place[257] = { 0 };
-		for (size_t i = 0; i < count; i++)
-			place[(from[i].start >> shift & 0xff) + 1]++;
-		for (unsigned i = 0; i < 256; i++)
-			place[i + 1] += place[i];
-		for (size_t i = 0; i < count; i++)
-			to[place[from[i].start >> shift & 0xff]++] = from[i];
-		struct unwind_fde *swap = from;
-		from = to;
-		to = swap;
-	}
-	/* Four passes: the result is where it was. */
+	for (size_t i = 0; i < count; i++)
+		items[i] =
+			(struct radix_item){ fdes->list.data[i].start, fdes->list.data[i].offset };
+	if (radix_sort(items, count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		fdes->list.data[i] =
+			(struct unwind_fde){ (uint32_t)items[i].key, (uint32_t)items[i].value };
 	return 0;
 }
 
