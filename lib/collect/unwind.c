@@ -153,7 +153,7 @@ int unwinder_mark(struct unwinder *u, uint32_t pid, uint64_t time_ns)
 int unwinder_want(struct unwinder *u, const struct event_copy *copy)
 {
 	struct follower *f = follower_find(u, copy->header.pid);
-	const struct layout *layout = f ? &u->spaces.data[f->space].layout : NULL;
+	struct layout *layout = f ? &u->spaces.data[f->space].layout : NULL;
 	int rc;
 
 	if (!layout || !layout_is_lazy(layout))

@@ -33,7 +33,7 @@ static int layout_of(struct unwinder *u, const struct mappings *mappings)
 
 	if (is_known(u, mappings))
 		return 0;
-	layout->mappings.len = layout->objects.len = 0;
+	layout_release(layout);
 	vec_for_each(&mappings->list, m) {
 		const struct unwind_mapping mapping = { m->start, m->end, m->bias, 0, 0 };
 		bool has_file = m->object->kind != OBJECT_ANON;

@@ -19,19 +19,21 @@
 
 struct unwinder;
 
+/* Which pieces of 2 MiB of the address space have something in them, for 32 GiB: of the words on a stack
+ * most are left out by it at once. */
+#define REGION_SHIFT 21
+#define REGIONS      16384u
+struct regions {
+	uint64_t bits[REGIONS / 64];
+};
+
 /* Executable mappings, by address, and what is mapped there (NULL: memory without a file, and what is no
  * mapping). */
 struct layout {
 	VEC(struct unwind_mapping) mappings;
 	VEC(const struct object *) objects;
-};
-
-/* Which pieces of 2 MiB of the address space have something in them, for 128 GiB: of the words on a stack
- * most are left out by it at once. */
-#define REGION_SHIFT 21
-#define REGIONS      65536u
-struct regions {
-	uint64_t bits[REGIONS / 64];
+	struct regions
+		*regions; /* of those without a table at the first layout_want(); NULL before */
 };
 
 void layout_release(struct layout *layout);
@@ -45,7 +47,7 @@ int layout_push(struct layout *layout, struct unwind_mapping mapping, const stru
 int layout_fill(struct unwinder *u, struct layout *layout, uint64_t size_max, uint64_t now_ns);
 /* Want the tables of all mappings that @bytes of a stack, or registers, point into. 1: there are some that
  * layout_fill() will get one for. */
-int layout_want(struct unwinder *u, const struct layout *layout, struct span bytes);
+int layout_want(struct unwinder *u, struct layout *layout, struct span bytes);
 
 /* One address space, shared by what was forked from it until it maps something itself. */
 struct space {
@@ -93,8 +95,6 @@ struct unwinder {
 	uint64_t copy_evicted;         /* tables, by then */
 	VEC(struct unwind_object) copy_objects;
 	uint32_t frames_max;
-
-	struct regions regions; /* scratch of layout_want() */
 
 	uint64_t publications, refused_spaces;
 	uint64_t copies, copies_ns;

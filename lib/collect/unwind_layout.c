@@ -11,6 +11,8 @@ void layout_release(struct layout *layout)
 {
 	vec_release(&layout->mappings);
 	vec_release(&layout->objects);
+	free(layout->regions);
+	layout->regions = NULL;
 }
 
 static uint32_t why_no_table(const struct object *object)
@@ -68,38 +70,40 @@ static bool region_has(const struct regions *r, uint64_t address)
 	return r->bits[region / 64] >> region % 64 & 1;
 }
 
-/* The regions of mappings whose table is still to be made. False: there are none. */
-static bool regions_fill(struct unwinder *u, const struct layout *layout)
+/* The regions of mappings whose table is still to be made; some may be by now. */
+static int regions_get(struct layout *layout)
 {
-	struct regions *r = &u->regions;
-	bool any = false;
+	struct regions *r = layout->regions;
 
-	memset(r, 0, sizeof(*r));
+	if (r)
+		return 0;
+	r = layout->regions = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
 	for (size_t i = 0; i < layout->mappings.len; i++) {
 		const struct unwind_mapping *m = &layout->mappings.data[i];
 		if (!is_awaited(layout, i))
 			continue;
-		any = true;
 		uint64_t count = ((m->end - 1) >> REGION_SHIFT) - (m->start >> REGION_SHIFT) + 1;
 		for (uint64_t k = 0; k < count && k < REGIONS; k++) {
 			uint64_t region = ((m->start >> REGION_SHIFT) + k) & (REGIONS - 1);
 			r->bits[region / 64] |= 1ull << region % 64;
 		}
 	}
-	return any;
+	return 0;
 }
 
-int layout_want(struct unwinder *u, const struct layout *layout, struct span bytes)
+int layout_want(struct unwinder *u, struct layout *layout, struct span bytes)
 {
 	const struct unwind_space space = { layout->mappings.data, layout->mappings.len, NULL, 0 };
 	int found = 0;
 
-	if (!regions_fill(u, layout))
-		return 0;
+	if (regions_get(layout) < 0)
+		return -ENOMEM;
 	for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size; at += sizeof(uint64_t)) {
 		uint64_t word;
 		memcpy(&word, bytes.data + at, sizeof(word));
-		if (!region_has(&u->regions, word))
+		if (!region_has(layout->regions, word))
 			continue;
 		/* A return address may be behind the end of its mapping. */
 		const struct unwind_mapping *m = unwind_space_find(&space, word);

@@ -67,13 +67,23 @@ static enum unwind_result walk_rows(struct walker *w)
 	return UNWIND_OK;
 }
 
+/* Most words of a stack are none of code: numbers, and addresses of a few places that lie between. The
+ * gaps that the last ones were in, by the upper half of the word. */
+struct gaps {
+	struct unwind_gap last[8];
+};
+
 /*
  * Is there a call before @address? For code that was made at run time only an indirect one: what is
  * left of earlier calls on the stack are mostly direct ones.
  */
-static bool is_behind_call(const struct unwind_space *space, uint64_t address, bool is_indirect)
+static bool is_behind_call(const struct unwind_space *space, struct gaps *gaps, uint64_t address,
+			   bool is_indirect)
 {
-	const struct unwind_mapping *mapping = unwind_space_find(space, address - 1);
+	struct unwind_gap *gap = &gaps->last[(address >> 32) % ARRAY_SIZE(gaps->last)];
+	if (address - 1 >= gap->start && address - 1 < gap->end)
+		return false;
+	const struct unwind_mapping *mapping = unwind_space_look(space, address - 1, gap);
 	const struct unwind_object *object = unwind_space_object(space, mapping);
 	const struct unwind_row *row;
 	uint8_t code[UNWIND_CALL_BYTES];
@@ -134,9 +144,11 @@ static enum unwind_result scan(struct walker *w, bool is_jit)
 	size_t best_count = w->count + SCAN_FRAMES_MIN - 1;
 	unsigned best_guess = 0;
 	struct walker found;
+	struct gaps gaps = { 0 };
 
 	for (uint64_t slot = first; slot < first + 8 * SCAN_WORDS_MAX; slot += 8) {
-		if (unwind_copy_word(w->copy, slot, &pc) || !is_behind_call(w->space, pc, is_jit))
+		if (unwind_copy_word(w->copy, slot, &pc) ||
+		    !is_behind_call(w->space, &gaps, pc, is_jit))
 			continue;
 		for (unsigned guess = 0; guess < GUESSES; guess++) {
 			enum unwind_result rc = try_slot(w, slot, guess, &found);

@@ -3,6 +3,14 @@
 
 const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address)
 {
+	struct unwind_gap gap;
+
+	return unwind_space_look(space, address, &gap);
+}
+
+const struct unwind_mapping *unwind_space_look(const struct unwind_space *space, uint64_t address,
+					       struct unwind_gap *ret_gap)
+{
 	size_t low = 0, high = space->mapping_count;
 
 	while (low < high) {
@@ -12,9 +20,11 @@ const struct unwind_mapping *unwind_space_find(const struct unwind_space *space,
 		else
 			high = middle;
 	}
-	if (!low || address >= space->mappings[low - 1].end)
-		return NULL;
-	return &space->mappings[low - 1];
+	if (low && address < space->mappings[low - 1].end)
+		return &space->mappings[low - 1];
+	ret_gap->start = low ? space->mappings[low - 1].end : 0;
+	ret_gap->end = low < space->mapping_count ? space->mappings[low].start : UINT64_MAX;
+	return NULL;
 }
 
 const struct unwind_object *unwind_space_object(const struct unwind_space *space,

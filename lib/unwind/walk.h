@@ -22,8 +22,16 @@ struct unwind_space {
 	size_t object_count;
 };
 
+/* Where nothing is mapped: [start, end). */
+struct unwind_gap {
+	uint64_t start, end;
+};
+
 /* The mapping that @address is in, or NULL. */
 const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address);
+/* The same; if NULL, @ret_gap is where @address is instead. */
+const struct unwind_mapping *unwind_space_look(const struct unwind_space *space, uint64_t address,
+					       struct unwind_gap *ret_gap);
 /* Its object, or NULL where it has no table. */
 const struct unwind_object *unwind_space_object(const struct unwind_space *space,
 						const struct unwind_mapping *mapping);
