@@ -8,7 +8,7 @@
  *
  * A difference is explained, counted and printed apart, where libunwind is known to be the one that
  * cannot: see explain(). Exit status 1 when any is not, or when a stack does not reach the root and
- * was not expected to (-r sets how many of those that can have to, see is_installing()); -w lets the
+ * was not expected to (-r sets how many of those that can have to, see why_not()); -w lets the
  * program run first.
  */
 #include "space.h"
@@ -46,7 +46,7 @@ struct stack {
 };
 
 struct totals {
-	unsigned stacks, equal, rooted, installing, explained, different;
+	unsigned stacks, equal, rooted, unwalkable, explained, different;
 	uint64_t frames;
 	unsigned end[UNWIND_STUCK + 1];
 	double ours_ms, theirs_ms, copy_ms;
@@ -54,7 +54,7 @@ struct totals {
 	struct reason {
 		const char *why;
 		unsigned count;
-	} reasons[4];
+	} reasons[5];
 };
 
 static void explained_count(struct totals *totals, const char *why)
@@ -209,11 +209,24 @@ static bool has_eh_return(const struct target *t, uint64_t pc)
  */
 static bool is_installing(const struct target *t, const struct stack *s)
 {
-	for (size_t i = 0; s->end != UNWIND_ROOT && i < 2 && i < s->count; i++) {
+	for (size_t i = 0; i < 2 && i < s->count; i++) {
 		if (has_eh_return(t, s->ips[i] - (i > 0)))
 			return true;
 	}
 	return false;
+}
+
+/* Why nobody can walk a stack to its root, or NULL. */
+static const char *why_not(const struct target *t, const struct stack *s)
+{
+	if (s->end == UNWIND_ROOT)
+		return NULL;
+	if (is_installing(t, s))
+		return "libgcc was installing a handler's context";
+	if (s->end == UNWIND_NO_ROW &&
+	    live_space_is_anonymous(&t->space, s->ips[s->count - 1] - (s->count > 1)))
+		return "code made at run time has no unwind information";
+	return NULL;
 }
 
 static void print_stack(const struct target *t, const char *title, const struct stack *s)
@@ -354,9 +367,12 @@ static void compare(struct target *t, pid_t tid, struct totals *totals)
 	totals->end[ours.end]++;
 	walk_copy(&live, &ours, totals);
 	totals->rooted += ours.end == UNWIND_ROOT;
-	bool installing = is_installing(t, &ours);
-	totals->installing += installing;
-	if (ours.end != UNWIND_ROOT && !installing && totals->end[ours.end] <= 2)
+	const char *why = why_not(t, &ours);
+	if (why) {
+		totals->unwalkable++;
+		explained_count(totals, why);
+	}
+	if (ours.end != UNWIND_ROOT && !why && totals->end[ours.end] <= 2)
 		print_stack(t, "not rooted", &ours);
 	while (n < ours.count && n < theirs.count && ours.ips[n] == theirs.ips[n])
 		n++;
@@ -364,7 +380,7 @@ static void compare(struct target *t, pid_t tid, struct totals *totals)
 		totals->equal++;
 		return;
 	}
-	const char *why = explain(t, tid, &ours, &theirs, n);
+	why = explain(t, tid, &ours, &theirs, n);
 	if (why) {
 		totals->explained++;
 		explained_count(totals, why);
@@ -497,7 +513,7 @@ int main(int argc, char **argv)
 	}
 	if (!t.exited)
 		kill(t.pid, SIGKILL);
-	unsigned can = totals.stacks - totals.installing;
+	unsigned can = totals.stacks - totals.unwalkable;
 	printf("%u stacks, %" PRIu64
 	       " frames: %u equal, %u explained, %u different; %u of %u rooted "
 	       "(%.2f %%); ours %.1f us a frame, libunwind %.1f\n",
@@ -515,9 +531,6 @@ int main(int argc, char **argv)
 	       totals.end[UNWIND_UNREADABLE], totals.end[UNWIND_STUCK]);
 	for (struct reason *r = totals.reasons; r->why; r++)
 		printf("explained: %u x %s\n", r->count, r->why);
-	if (totals.installing)
-		printf("not walkable: %u while libgcc installed a handler's context\n",
-		       totals.installing);
 	live_space_release(&t.space);
 	unw_destroy_addr_space(t.unw);
 	if (!totals.stacks)

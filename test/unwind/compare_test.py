@@ -47,8 +47,8 @@ def wheel():
     return python
 
 
-# Stacks each time and in full; milliseconds to warm up; per cent that have to reach the root by tables
-# alone: code that is made at run time, and MKL's in PyPI's torch, have no unwind information.
+# Stacks each time and in full; milliseconds to warm up; per cent of those that can that have to reach the
+# root by tables alone: MKL's in PyPI's torch have no unwind information.
 share, full, warm = 300, 1500, 0
 # A thread's first instruction behind the system call of clone3() is not described: 1 in 600 with threads.
 rooted = 99.9 if NAME in ('calls', 'exceptions') else 99
@@ -57,7 +57,7 @@ if NAME == 'numpy':
     command, warm = [PYTHON, os.path.join(SOURCES, 'numpy_sort.py'), '600'], 1000
 elif NAME == 'torch':
     with_module(PYTHON, 'torch')
-    command, share, full, warm, rooted = [PYTHON, TRAIN, '600'], 100, 1000, 6000, 90
+    command, share, full, warm = [PYTHON, TRAIN, '600'], 100, 1000, 6000
 elif NAME == 'torch-wheel':
     command, share, full, warm, rooted = [wheel(), TRAIN, '600'], 100, 1000, 20000, 0
     with_module(command[0], 'torch')

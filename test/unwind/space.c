@@ -118,6 +118,18 @@ void live_space_release(struct live_space *s)
 	memset(s, 0, sizeof(*s));
 }
 
+bool live_space_is_anonymous(const struct live_space *s, uint64_t address)
+{
+	struct lines lines = lines_of(span_of(s->maps, s->maps_size), "maps");
+	struct proc_mapping m;
+
+	while (proc_maps_next(&lines, &m, NULL) > 0) {
+		if (address >= m.start && address < m.end)
+			return m.is_executable && !m.inode && !m.path.size;
+	}
+	return false;
+}
+
 const char *live_space_name(const struct live_space *s, uint64_t address, char text[256])
 {
 	const struct unwind_mapping *m = unwind_space_find(&s->space, address);

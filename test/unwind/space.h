@@ -30,4 +30,6 @@ struct live_space {
 int live_space_update(struct live_space *s, pid_t pid);
 void live_space_release(struct live_space *s);
 /* "libc.so.6+0x1234", in @text. */
+/* Is there executable memory without a file? */
+bool live_space_is_anonymous(const struct live_space *s, uint64_t address);
 const char *live_space_name(const struct live_space *s, uint64_t address, char text[256]);
