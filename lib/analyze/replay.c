@@ -105,166 +105,6 @@ static int replay_thread(struct analysis *a, const struct record_thread *t)
 	return 0;
 }
 
-/* A number that no STACK record has defined is that of the empty stack. */
-static uint32_t stack_row(const struct analysis *a, uint32_t id)
-{
-	uint32_t row = 0;
-	return id && idmap_get(&a->stack_ids, id, &row) ? row : 0;
-}
-
-static uint64_t frame_hash(const struct frame_ref *f)
-{
-	return hash_hostile_pair(f->offset, f->object);
-}
-
-static int frames_grow(struct analysis *a)
-{
-	if (slots_grow(&a->frame_slots) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < a->frames.len; i++)
-		slots_add(&a->frame_slots, frame_hash(&a->frames.data[i]), i);
-	return 0;
-}
-
-int analysis_frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret)
-{
-	if (slots_are_full(&a->frame_slots) && frames_grow(a) < 0)
-		return -ENOMEM;
-	struct slots_probe at = slots_probe(&a->frame_slots, frame_hash(&ref));
-	while (slots_next(&a->frame_slots, &at, ret)) {
-		const struct frame_ref *known = &a->frames.data[*ret];
-		if (known->object == ref.object && known->offset == ref.offset)
-			return 0;
-	}
-	if (vec_push(&a->frames, ref) < 0)
-		return -ENOMEM;
-	*ret = (uint32_t)a->frames.len - 1;
-	slots_put(&a->frame_slots, &at, *ret);
-	return 0;
-}
-
-const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row)
-{
-	const struct stack *stack = &a->stacks.data[row];
-
-	a->expanded.len = 0;
-	for (uint32_t node = stack->leaf; node; node = pairtab_get(&a->stack_nodes, node).first) {
-		struct pair step = pairtab_get(&a->stack_nodes, node);
-		if (vec_push(&a->expanded, analysis_frame(a, step.second)) < 0)
-			return NULL;
-	}
-	return a->expanded.data;
-}
-
-static int node_read(struct analysis *a, uint32_t number, uint32_t node)
-{
-	while (a->nodes_read.len <= number) {
-		if (vec_push(&a->nodes_read, 0) < 0)
-			return -ENOMEM;
-	}
-	a->nodes_read.data[number] = node;
-	return 0;
-}
-
-static int add_frames(struct analysis *a, const struct record_stack *s, uint32_t *ret_leaf)
-{
-	uint32_t number = s->first;
-
-	*ret_leaf = s->above && s->above < a->nodes_read.len ? a->nodes_read.data[s->above] : 0;
-	pairtab_expect(&a->stack_nodes, *ret_leaf);
-	for (uint32_t i = s->count - s->kept; i-- > 0;) {
-		struct frame_ref ref = { .offset = s->frames[i].offset };
-		uint32_t frame;
-		if (table_row(&a->objects, s->frames[i].object, &ref.object) < 0 ||
-		    analysis_frame_intern(a, ref, &frame) < 0 ||
-		    pairtab_intern(&a->stack_nodes, *ret_leaf, frame, ret_leaf) < 0 ||
-		    (number && node_read(a, number++, *ret_leaf) < 0))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The leaf-most frame that is accelerator code, + 1. */
-static uint32_t find_device_frame(const struct analysis *a, uint32_t leaf)
-{
-	uint32_t i = 1;
-	for (uint32_t node = leaf; node; i++) {
-		struct pair step = pairtab_get(&a->stack_nodes, node);
-		uint32_t object = analysis_frame(a, step.second).object;
-		if (a->objects.data[object].flags & OBJECT_HOLDS_DEVICE_CODE)
-			return i;
-		node = step.first;
-	}
-	return 0;
-}
-
-int analysis_stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret)
-{
-	while (a->stack_at.len <= stack->leaf) {
-		if (vec_push(&a->stack_at, 0) < 0)
-			return -ENOMEM;
-	}
-	uint32_t first = a->stack_at.data[stack->leaf];
-	for (uint32_t row = first; row; row = a->stacks.data[row].next) {
-		if (a->stacks.data[row].flags == stack->flags) {
-			*ret = row;
-			return 0;
-		}
-	}
-	if (vec_push(&a->stacks, *stack) < 0)
-		return -ENOMEM;
-	*ret = (uint32_t)a->stacks.len - 1;
-	vec_last(&a->stacks)->next = first;
-	if (a->holds_device_code)
-		vec_last(&a->stacks)->device_frame = find_device_frame(a, stack->leaf);
-	a->stack_at.data[stack->leaf] = *ret;
-	return 0;
-}
-
-/* Frames at the leaf that are of the profiler, which was called back: the caller is what counts. */
-static void leave_profiler(const struct analysis *a, struct stack *stack)
-{
-	while (stack->leaf) {
-		struct pair step = pairtab_get(&a->stack_nodes, stack->leaf);
-		uint32_t object = analysis_frame(a, step.second).object;
-		if (!(a->objects.data[object].flags & OBJECT_IS_PROFILER))
-			return;
-		stack->leaf = step.first;
-		stack->count--;
-	}
-}
-
-static int replay_stack(struct analysis *a, const struct record_stack *s)
-{
-	/* Of a stranger's flags those that are none of ours would make stacks of their own. */
-	struct stack stack = { .count = s->count, .flags = s->flags & STACK_FLAGS };
-	uint32_t row;
-	if (add_frames(a, s, &stack.leaf) < 0)
-		return -ENOMEM;
-	if (a->holds_profiler)
-		leave_profiler(a, &stack);
-	if (analysis_stack_intern(a, &stack, &row) < 0)
-		return -ENOMEM;
-	return s->id ? idmap_set(&a->stack_ids, s->id, row) : 0;
-}
-
-int analysis_stack_within(struct analysis *a, uint32_t row, uint32_t node, uint32_t *ret)
-{
-	struct stack stack = { .leaf = node, .flags = a->stacks.data[row].flags };
-	VEC(uint32_t) frames = { 0 };
-	int rc = 0;
-
-	for (uint32_t n = node; n; n = pairtab_get(&a->stack_nodes, n).first)
-		stack.count++;
-	for (uint32_t n = a->stacks.data[row].leaf; n && rc >= 0;
-	     n = pairtab_get(&a->stack_nodes, n).first)
-		rc = vec_push(&frames, pairtab_get(&a->stack_nodes, n).second);
-	for (size_t i = frames.len; i-- > 0 && rc >= 0; stack.count++)
-		rc = pairtab_intern(&a->stack_nodes, stack.leaf, frames.data[i], &stack.leaf);
-	vec_release(&frames);
-	return rc < 0 ? rc : analysis_stack_intern(a, &stack, ret);
-}
-
 static int replay_symbol(struct analysis *a, const struct record_symbol *s)
 {
 	uint32_t object;
@@ -394,7 +234,7 @@ static int replay_event_sample(struct analysis *a, const struct record_cpu_sampl
 
 static int replay_cpu_sample(struct analysis *a, const struct record_cpu_sample *s)
 {
-	uint32_t thread, stack = stack_row(a, s->stack);
+	uint32_t thread, stack = analysis_stack_row(a, s->stack);
 	if (table_row(&a->threads, s->thread, &thread) < 0)
 		return -ENOMEM;
 	if (s->event)
@@ -423,7 +263,7 @@ static int replay_blocked(struct analysis *a, const struct record_blocked *b)
 	row.others_ns = duration_take(a, 0, b->others_ns);
 	time_seen(a, row.time_ns + row.duration_ns);
 	if (table_row(&a->threads, b->thread, &row.thread) < 0 ||
-	    analysis_sample_group(a, row.thread, stack_row(a, b->stack), &row.group) < 0)
+	    analysis_sample_group(a, row.thread, analysis_stack_row(a, b->stack), &row.group) < 0)
 		return -ENOMEM;
 	return vec_push(&a->blocked, row);
 }
@@ -590,7 +430,7 @@ static int replay_launch(struct analysis *a, const struct record_launch *l)
 		.kind = (uint16_t)l->kind,
 		.flags = (uint16_t)l->flags,
 	};
-	uint32_t stack = stack_row(a, l->stack);
+	uint32_t stack = analysis_stack_row(a, l->stack);
 	int rc;
 	uint32_t kind = !stack && l->flags & LAUNCH_BEFORE_WINDOW ? SITE_BEFORE_WINDOW : SITE_STACK;
 
@@ -684,7 +524,7 @@ static int replay_pc_sample(struct analysis *a, const struct record_pc_sample *s
 static int replay_sync(struct analysis *a, const struct record_sync *s)
 {
 	struct sync row = { .time_ns = time_seen(a, s->time_ns), .text = s->name };
-	uint32_t stack = stack_row(a, s->stack);
+	uint32_t stack = analysis_stack_row(a, s->stack);
 	int rc;
 
 	row.duration_ns = duration_take(a, row.time_ns, s->duration_ns);
@@ -746,7 +586,7 @@ int analysis_replay(struct analysis *a, const struct record *rec)
 	case RECORD_THREAD:
 		return replay_thread(a, &rec->thread);
 	case RECORD_STACK:
-		return replay_stack(a, &rec->stack);
+		return analysis_stack_define(a, &rec->stack);
 	case RECORD_SYMBOL:
 		return replay_symbol(a, &rec->symbol);
 	case RECORD_CPU_SAMPLE:

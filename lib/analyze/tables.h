@@ -365,6 +365,9 @@ const struct frame_ref *analysis_stack(struct analysis *a, uint32_t row);
 
 /* The number of a frame in `frames`. 0 or -ENOMEM, here and below. */
 int analysis_frame_intern(struct analysis *a, struct frame_ref ref, uint32_t *ret);
+/* A STACK record, and the row of what one has defined: 0, the empty stack, for a number that none has. */
+int analysis_stack_define(struct analysis *a, const struct record_stack *s);
+uint32_t analysis_stack_row(const struct analysis *a, uint32_t id);
 /* The row of a stack with these frames and flags. */
 int analysis_stack_intern(struct analysis *a, const struct stack *stack, uint32_t *ret);
 /* The stack @row, called from the frames of a node in the tree of stacks. */
