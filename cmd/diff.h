@@ -37,10 +37,13 @@ struct diff {
 	size_t limit;
 };
 
-/* ---- diff_tables.c ---- */
+/* ---- diff_header.c ---- */
 
 /* How comparable the two are: facts of both, and whether they differ. */
 int diff_header(struct sheet *t, const struct diff *d, struct err *err);
+
+/* ---- diff_tables.c ---- */
+
 /* The time of a step and its parts, which add up to it. */
 int diff_parts(struct sheet *t, const struct diff *d, struct err *err);
 /* Device work by kernel family, and everything by code; each adds up as well. */
