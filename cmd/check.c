@@ -96,7 +96,13 @@ static const struct {
 	[CHECK_BY_PERF] = { "perf", "recording works for your own programs, by perf events alone: "
 				    "no launches, no Python frames, no waits" },
 	[CHECK_BY_NOTHING] = { "none", "recording does not work" },
+	[CHECK_NOT_THIS] = { "none", "recording this process does not work" },
 };
+
+static bool works(enum check_verdict verdict)
+{
+	return verdict == CHECK_BY_BPF || verdict == CHECK_BY_PERF;
+}
 
 static int check_text(const struct check_options *opt, enum check_verdict *ret, struct err *err)
 {
@@ -123,7 +129,7 @@ static int check_json(const struct check_options *opt, enum check_verdict *ret, 
 	json_key(j, "engine");
 	json_text(j, verdicts[*ret].engine);
 	json_key(j, "works");
-	json_bool(j, *ret != CHECK_BY_NOTHING);
+	json_bool(j, works(*ret));
 	json_object_end(j);
 	return json_finish(j, err);
 }
@@ -151,5 +157,5 @@ int cmd_check(int argc, char **argv)
 	int rc = opt.json ? check_json(&opt, &verdict, &err) : check_text(&opt, &verdict, &err);
 	if (rc < 0)
 		return tell_error(&err);
-	return verdict == CHECK_BY_NOTHING ? CMD_FAILED : CMD_OK;
+	return works(verdict) ? CMD_OK : CMD_FAILED;
 }

@@ -51,6 +51,16 @@ static void check_kernel(struct check *c)
 	MEND(c, CHECK_OWNER, "boot Linux 5.17 or later");
 }
 
+/* Small containers and chroots have none: what is not seen may be there. */
+static bool lacks_sys(struct check *c)
+{
+	if (access("/sys/kernel", F_OK) == 0)
+		return false;
+	FOUND(c, "not known: there is no /sys here");
+	MEND(c, CHECK_ROOT, "mount -t sysfs sysfs /sys");
+	return true;
+}
+
 static void check_btf(struct check *c)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0) {
@@ -59,6 +69,8 @@ static void check_btf(struct check *c)
 	}
 	c->state = CHECK_NO;
 	FOUND(c, "no /sys/kernel/btf/vmlinux");
+	if (lacks_sys(c))
+		return;
 	MEND(c, CHECK_OWNER,
 	     "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as those of distributions are");
 }
@@ -115,13 +127,19 @@ static void check_bpf(struct check *c)
 	struct programs_options opt = { .ring_bytes = 1 << 20 };
 	struct err err;
 
-	if (programs_open(&programs, &opt, &err) == 0) {
+	int rc = programs_open(&programs, &opt, &err);
+	if (rc == 0) {
 		FOUND(c, "our programs load");
 		return;
 	}
 	c->state = CHECK_NO;
 	FOUND(c, "%s", err.text);
-	MEND(c, CHECK_ROOT, "sudo accel-prof check -v tells what the kernel says");
+	if (lacks_sys(c))
+		return;
+	if (rc == -EPERM && geteuid() != 0)
+		MEND(c, CHECK_ROOT, "run it with sudo, or give it the capabilities above");
+	else
+		MEND(c, CHECK_ROOT, "sudo accel-prof check -v tells what the kernel says");
 }
 
 static void check_samples(struct check *c)
@@ -230,6 +248,8 @@ static void check_uprobes(struct check *c)
 
 	if (!read_number("/sys/bus/event_source/devices/uprobe/type", &type)) {
 		c->state = CHECK_PARTLY;
+		if (lacks_sys(c))
+			return;
 		FOUND(c, "none: launches on accelerators are not recorded");
 		MEND(c, CHECK_OWNER, "boot a kernel built with CONFIG_UPROBE_EVENTS=y");
 		return;
@@ -327,7 +347,8 @@ static const struct {
 	{ "NVIDIA tools", check_nvidia_tools, false, false },
 };
 
-static void check_process(uint32_t pid, check_fn fn, void *data)
+/* Whether it may be recorded. */
+static bool check_process(uint32_t pid, check_fn fn, void *data)
 {
 	CLEANUP(process_facts_release) struct process_facts facts = { 0 };
 	struct check check = { .group = "process", .name = "process" };
@@ -342,11 +363,12 @@ static void check_process(uint32_t pid, check_fn fn, void *data)
 		MEND(&check, CHECK_ROOT, "run it with sudo: it is not ours to look into");
 	}
 	fn(data, &check);
+	return check.state == CHECK_YES;
 }
 
 int check_all(uint32_t pid, check_fn fn, void *data, enum check_verdict *ret, struct err *err)
 {
-	bool by_bpf = true, by_perf = true;
+	bool by_bpf = true, by_perf = true, is_ours = true;
 
 	if (pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
 		return err_set(err, -ESRCH, "no process %u", pid);
@@ -359,8 +381,11 @@ int check_all(uint32_t pid, check_fn fn, void *data, enum check_verdict *ret, st
 		fn(data, &check);
 	}
 	if (pid)
-		check_process(pid, fn, data);
+		is_ours = check_process(pid, fn, data);
 	check_runtimes(pid, fn, data);
-	*ret = by_bpf ? CHECK_BY_BPF : by_perf ? CHECK_BY_PERF : CHECK_BY_NOTHING;
+	*ret = !is_ours  ? CHECK_NOT_THIS
+	       : by_bpf  ? CHECK_BY_BPF
+	       : by_perf ? CHECK_BY_PERF
+			 : CHECK_BY_NOTHING;
 	return 0;
 }

@@ -37,6 +37,7 @@ enum check_verdict {
 	CHECK_BY_BPF,
 	CHECK_BY_PERF, /* CPU samples of the caller's own programs only */
 	CHECK_BY_NOTHING,
+	CHECK_NOT_THIS, /* the process asked about is not the caller's to record */
 };
 
 /* Call @fn for each thing looked at: of the machine and, unless it is 0, of process @pid, the runtimes

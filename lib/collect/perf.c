@@ -16,8 +16,11 @@
 /* Possible CPUs, numbered from 0; those that are offline give -ENODEV when opened. */
 static uint32_t perf_cpu_count(void)
 {
-	int count = libbpf_num_possible_cpus();
+	long count = libbpf_num_possible_cpus();
 
+	/* Without /sys, by /proc/stat: those that are online. */
+	if (count <= 0)
+		count = sysconf(_SC_NPROCESSORS_CONF);
 	return count > 0 ? (uint32_t)count : 1;
 }
 

@@ -174,6 +174,11 @@ int programs_open(struct programs *ret, const struct programs_options *opt, stru
 	CLEANUP(programs_close) struct programs p = { 0 };
 
 	libbpf_set_print(print_debug);
+	/* What each CPU has of a map is of no use without knowing how many there may be. */
+	if (libbpf_num_possible_cpus() < 0)
+		return err_set(err, -EOPNOTSUPP,
+			       "cannot load BPF programs without /sys, which is not mounted here: "
+			       "mount -t sysfs sysfs /sys");
 	p.skeleton = recorder_bpf__open();
 	if (!p.skeleton)
 		return err_set(err, -errno, "cannot open the BPF object");

@@ -179,6 +179,30 @@ class Check(unittest.TestCase):
         self.assertEqual(checks['container']['state'], 'partly')
         self.assertIn('--pid=host', checks['container']['mend'])
 
+    def test_no_sys(self):
+        """A container without /sys: the mend is to mount it, and recording works as far as is said."""
+        script = ('mount -t tmpfs none /sys && "$@" check --json && '
+                  '"$@" record -o - -- true | "$@" report -i - >/dev/null')
+        done = subprocess.run(['unshare', '-m', 'bash', '-c', f'set -o pipefail; {script}', 'bash', PROGRAM],
+                              capture_output=True, text=True, check=False)
+        if re.match('unshare:|mount:', done.stderr):
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        checks = {check['name']: check for check in told['checks']}
+        for name in ('BTF', 'BPF programs', 'uprobes'):
+            self.assertEqual((checks[name]['mend'], checks[name]['who']),
+                             ('mount -t sysfs sysfs /sys', 'root'), name)
+        self.assertEqual(told['engine'], 'perf')
+
+    def test_others_process(self):
+        """No is no: a process that may not be recorded, although others may."""
+        done = self.as_nobody('check', '-p', '1')
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.splitlines()[-1], 'recording this process does not work')
+        self.assertEqual(self.as_nobody('record', '-q', '-o', '-', '-p', '1', '--duration', '0.1').returncode,
+                         1)
+
     def test_process(self):
         """The runtimes that are in it, not those of the machine."""
         with subprocess.Popen([WAITS, 'launch', '1000'], stdout=subprocess.PIPE) as process:
