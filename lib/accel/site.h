@@ -131,7 +131,8 @@ struct probe_place {
  * Choose the instruction in @code, which is the function from its first byte to its last (or as
  * much of it as is known), for the ELF machine @machine. Every argument that @site names is
  * reachable at the place chosen; the entry is always a valid answer, and is the one for
- * PROBE_AT_RETURN. -ENOTSUP for a machine whose calling convention is not known here.
+ * PROBE_AT_RETURN. Of a row of nops before a function that counts its probes it is any one.
+ * -ENOTSUP for a machine whose calling convention is not known here.
  */
 int site_choose(const struct probe_site *site, uint16_t machine, struct span code,
 		struct probe_place *ret);

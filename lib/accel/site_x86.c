@@ -21,6 +21,9 @@
 #include "accel/x86.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#define NOP 0x90
 
 #define ARGUMENT_REGISTERS 6
 static const uint8_t argument_register[ARGUMENT_REGISTERS] = { 7, 6, 2, 1, 8, 9 };
@@ -108,7 +111,7 @@ static bool follow_lea(struct state *s, const struct x86_insn *insn)
 static bool follow_1(struct state *s, const struct x86_insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x90:
+	case NOP:
 	case 0x38: /* cmp */
 	case 0x39:
 	case 0x3a:
@@ -229,7 +232,7 @@ static bool is_emulated(const struct x86_insn *insn)
 	/* The only REX prefix that the kernel emulates a push with is the one for r8 to r15. */
 	if (is_push(insn))
 		return insn->rex == 0 || insn->rex == 0x41;
-	return !insn->rex && (is_branch(insn) || (insn->map == X86_MAP_1 && insn->opcode == 0x90));
+	return !insn->rex && (is_branch(insn) || (insn->map == X86_MAP_1 && insn->opcode == NOP));
 }
 
 /* Apply one instruction: false when it ends the block or is not understood. */
@@ -291,14 +294,28 @@ static bool is_entered_again(struct span code, uint32_t skip)
 	return false;
 }
 
+/*
+ * The kernel adds to a counter for each place that is probed, not for each who probes it. So that each
+ * recorder is counted, what has a counter begins with a row of nops, of which any one is taken.
+ */
+static uint32_t any_nop(struct span code)
+{
+	uint32_t count = 0;
+	uint8_t number;
+
+	while (count < code.size && count <= UINT8_MAX && code.data[count] == NOP)
+		count++;
+	return count && getentropy(&number, sizeof(number)) == 0 ? number % count : 0;
+}
+
 void site_choose_x86(const struct probe_site *site, struct span code, struct probe_place *ret)
 {
 	struct state s;
 	struct x86_insn insn;
-	size_t at = 0;
+	size_t at = site->counter ? any_nop(code) : 0;
 
 	state_init(&s);
-	*ret = (struct probe_place){ 0 };
+	*ret = (struct probe_place){ .skip = (uint32_t)at };
 	place_fill(&s, ret);
 	if (site->flags & PROBE_AT_RETURN)
 		return;

@@ -33,7 +33,8 @@ static unsigned int status_count;
  * What the recorder probes. It is a call for no one else: the counter of listeners says when that is
  * worth it. Not static and not inlined, and what it is given must be there when it is called.
  */
-EXPORT __attribute__((noinline)) void CHANNEL_NAME(batch)(const void *data, uint64_t size);
+EXPORT __attribute__((noinline, patchable_function_entry(INJECT_PLACES))) void CHANNEL_NAME(batch)(
+	const void *data, uint64_t size);
 void CHANNEL_NAME(batch)(const void *data, uint64_t size)
 {
 	__asm__ volatile("" : : "r"(data), "r"(size) : "memory");

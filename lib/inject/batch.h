@@ -26,5 +26,5 @@ void batch_code(uint64_t module, const void *image, size_t size);
 uint32_t batch_name(const char *text);
 /* Send what is there. */
 void batch_send(void);
-/* A new recorder knows none of the names. */
+/* A new recorder knows none of the names. What has not been sent is dropped: there was nobody. */
 void batch_forget_names(void);

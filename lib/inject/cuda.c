@@ -414,19 +414,23 @@ static void end(void)
 
 static bool is_on; /* the watching thread's, once that runs */
 
-/* Begin or end as the counter says. */
+/* Begin or end as the counter says, and begin anew for one who comes when another listens already. */
 static void look(void)
 {
-	static bool was_heard;
-	bool is_heard = accel_prof_cuda_listeners != 0;
+	static uint16_t before;
+	uint16_t now = accel_prof_cuda_listeners;
 
-	if (is_heard && !was_heard)
+	if (now > before && is_on) {
+		batch_send();
+		batch_forget_names();
+		show_devices();
+	} else if (now > before) {
 		is_on = begin();
-	if (!is_heard && is_on) {
+	} else if (!now && is_on) {
 		end();
 		is_on = false;
 	}
-	was_heard = is_heard;
+	before = now;
 }
 
 static void take(uint32_t all)

@@ -20,7 +20,9 @@
 #define INJECT_CUDA_FILE    INJECT_CUDA_LIBRARY ".so"
 #define INJECT_CUDA_LAUNCH  "accel_prof_cuda_launch"
 #define INJECT_CUDA_BATCH   "accel_prof_cuda_batch"
-/* uint16_t: how many probes are on the two, counted by the kernel (as SystemTap's semaphores). */
+/* uint16_t: how many places of the two are probed, counted by the kernel (as SystemTap's semaphores). It
+ * counts places, so batch() begins with as many nops as this: two recorders seldom take the same. */
+#define INJECT_PLACES         128
 #define INJECT_CUDA_LISTENERS "accel_prof_cuda_listeners"
 #define INJECT_CUDA_SAMPLES   "accel_prof_cuda_samples"
 #define INJECT_CUDA_SAMPLERS  "accel_prof_cuda_samplers" /* as the listeners, of that one */

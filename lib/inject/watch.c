@@ -50,20 +50,23 @@ void watch_leave(void)
 
 static void look(void)
 {
-	static bool was_heard = true; /* the session that it begins with needs no number */
-	static bool is_first = true;
-	bool is_heard = watch_is_heard();
+	static uint16_t before;      /* listeners */
+	static bool is_first = true; /* the session that it begins with is that of the first */
+	uint16_t now = CHANNEL_NAME(listeners);
 
-	if (is_heard && !was_heard && !is_first) {
+	/* One more knows nothing of what the others were told: all of them hear it again. */
+	if (now > before && !is_first) {
+		if (before)
+			batch_send();
 		batch_forget_names();
 		__atomic_add_fetch(&session, 1, __ATOMIC_RELEASE);
 	}
-	if (is_heard && watched->heard)
+	if (now && watched->heard)
 		watched->heard();
-	if (!is_heard && was_heard && watched->silent)
+	if (!now && before && watched->silent)
 		watched->silent();
-	is_first = is_first && !is_heard;
-	was_heard = is_heard;
+	is_first = is_first && !now;
+	before = now;
 }
 
 /* Look until it is time to leave, which for a library that came with the program is never. */

@@ -17,7 +17,7 @@ struct watch {
 
 /* Is somebody there to be told? */
 bool watch_is_heard(void);
-/* Which listener it is, a number from 1: what was told one before is news to the next. */
+/* Since which listener came, a number from 1: what was told before is news to that one. */
 uint32_t watch_session(void);
 /* Around what a thread of the program does in the library: it does not leave meanwhile. */
 void watch_enter(void);

@@ -209,6 +209,34 @@ static void test_at_return_is_entry(void **state)
 	assert_int_equal(place.skip, 0);
 }
 
+/* push %rbx behind four nops: any of them, where a counter counts places; else the first. */
+static void test_counted(void **state)
+{
+	struct probe_site site = plain;
+	bool is_taken[5] = { false };
+
+	(void)state;
+	assert_int_equal(choose(&site, BYTES(0x90, 0x90, 0x90, 0x90, 0x53)).skip, 0);
+	site.counter = "counter";
+	for (int i = 0; i < 500; i++) {
+		struct probe_place place = choose(&site, BYTES(0x90, 0x90, 0x90, 0x90, 0x53));
+		assert_in_range(place.skip, 0, 3);
+		assert_true(place.emulated);
+		assert_int_equal(place.return_address, 0);
+		is_taken[place.skip] = true;
+	}
+	for (int i = 0; i < 4; i++)
+		assert_true(is_taken[i]);
+	assert_int_equal(choose(&site, BYTES(0x53, 0x90)).skip, 0);
+	/* As good a place to find the return address as the entry. */
+	site.flags = PROBE_AT_RETURN;
+	memset(is_taken, 0, sizeof(is_taken));
+	for (int i = 0; i < 500; i++)
+		is_taken[choose(&site, BYTES(0x90, 0x90, 0x90, 0x90, 0x53)).skip] = true;
+	for (int i = 0; i < 4; i++)
+		assert_true(is_taken[i]);
+}
+
 static void test_other_machine(void **state)
 {
 	struct probe_place place;
@@ -349,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_nops),
 		cmocka_unit_test(test_loop_into_block),
 		cmocka_unit_test(test_at_return_is_entry),
+		cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_other_machine),
 		cmocka_unit_test(test_library_names),
 		cmocka_unit_test(test_value_count),

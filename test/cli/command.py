@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of this folder share: run the program, and know its commands."""
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.environ['ACCEL_PROF']
@@ -16,6 +19,23 @@ def run(*args, **kwargs):
     # Only for what would hang: on a busy machine everything takes ten times as long.
     kwargs.setdefault('timeout', 240)
     return subprocess.run([PROGRAM, *args], capture_output=True, text=True, **kwargs)
+
+
+@contextlib.contextmanager
+def everywhere():
+    """While another recorder listens to all that runs here."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, 'a.data')
+        with subprocess.Popen([PROGRAM, 'record', '-aq', '-o', data], stdin=subprocess.DEVNULL) as recorder:
+            # The file takes its name when the recording has started.
+            while not os.path.exists(data) and recorder.poll() is None:
+                time.sleep(0.05)
+            try:
+                yield
+            finally:
+                recorder.send_signal(signal.SIGTERM)
+        if recorder.returncode:
+            raise AssertionError(f'the other recorder ends with {recorder.returncode}')
 
 
 def commands():

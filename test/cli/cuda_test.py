@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import time
 import unittest
 from collections import Counter
 
-from command import PROGRAM, SOURCE_DIR, run
+from command import PROGRAM, SOURCE_DIR, everywhere, run
 from launch_test import Capture, Record, functions
 
 BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
@@ -443,6 +444,22 @@ class Faults(Mocks):
         self.assertEqual(after[:2], before[:2])
         self.assertLess(after[2] - before[2], 1024, 'pages')
         self.assertIsNone(target.poll())
+
+    def test_two_recorders(self):
+        """The second is told names that the first knows already."""
+        target = self.steady()
+        with everywhere():
+            time.sleep(1)
+            recorder = self.recorder(target.pid)
+            time.sleep(2)
+            recorder.send_signal(signal.SIGINT)
+            self.assertEqual(recorder.wait(timeout=60), 0)
+        capture = Capture(self.data)
+        # Until it looks at who listens, ten times a second, it goes by what the first one knows.
+        start = min(r.ns('start') for r in capture.records['DISPATCH'])
+        names = {capture.kernels.get(r.number('kernel')) for r in capture.records['DISPATCH']
+                 if r.ns('start') > start + 10 ** 9}
+        self.assertEqual(names, {'red_kernel'})
 
     def test_target_dies(self):
         target = self.steady()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's own driver, Level Zero and OpenCL, in the mode in which it needs no GPU and writes what it would do into a
 file: launches, kernels and their addresses are real, but nothing is computed."""
+import contextlib
 import fcntl
 import os
 import re
@@ -14,7 +15,7 @@ import time
 import unittest
 from collections import Counter
 
-from command import PROGRAM, SOURCE_DIR, run
+from command import PROGRAM, SOURCE_DIR, everywhere, run
 from launch_test import Capture, functions
 
 WORKLOAD = os.path.join(os.environ['WORKLOAD_DIR'], 'intel_mm')
@@ -380,15 +381,17 @@ class Inserted(Located):
             self.truth(output)
 
     def test_another_recorder(self):
-        """In a program that was started with the libraries: the second is told of all that is used."""
+        """In a program that was started with the libraries: each is told of all that is used, whoever came first."""
         layer = os.path.join(BUILD, '../lib/inject/libaccel-prof-opencl.so')
         first = os.path.join(BUILD, '../lib/inject/libaccel-prof-ze.so')
         self.environment = {**self.environment, 'OPENCL_LAYERS': os.path.realpath(layer),
                             'LD_PRELOAD': os.path.realpath(first)}
         for api in 'ze', 'cl':
-            output, capture = self.inserted(*self.command(api, 4, 'list'))
-            self.check(output, capture)
-            self.check_modules(capture)
+            for first in contextlib.nullcontext(), everywhere():
+                with self.subTest(api=api, first=first), first:
+                    output, capture = self.inserted(*self.command(api, 4, 'list'))
+                    self.check(output, capture)
+                    self.check_modules(capture)
 
 
 class Stalls(Located):
