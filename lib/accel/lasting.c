@@ -123,6 +123,16 @@ static int put(struct lasting *l, struct lasting_process *p, const struct accel_
 	return rc < 0 ? rc : close_gaps(p);
 }
 
+/* Told again, because of another recorder. It keeps its place before what was built on it. */
+static bool is_known(const struct lasting_process *p, const struct accel_event *e, uint64_t key)
+{
+	uint64_t *index = hash_get(&p->index, key);
+	const struct accel_event *known = index ? &p->events.data[*index].event : NULL;
+
+	return known && known->text_size == e->text_size &&
+	       memcmp(known->text, e->text, e->text_size) == 0;
+}
+
 /* Each message of a batch by itself: what else it tells is of that moment. */
 static int put_messages(struct lasting *l, struct lasting_process *p, const struct accel_event *e,
 			uint64_t key)
@@ -138,7 +148,8 @@ static int put_messages(struct lasting *l, struct lasting_process *p, const stru
 			continue;
 		part.text = (const char *)message.whole.data;
 		part.text_size = message.whole.size;
-		rc = put(l, p, &part, key ^ identity);
+		if (!is_known(p, &part, key ^ identity))
+			rc = put(l, p, &part, key ^ identity);
 	}
 	return rc;
 }

@@ -101,10 +101,19 @@ static int take_code(struct told_code *c, const struct told_taker *taker,
 
 	if (rc <= 0)
 		return rc;
+	uint64_t digest = hash_bytes(image->bytes, image->total) | 1;
+	module = find_module(c, image->module);
+	if (module && module->digest == digest) {
+		/* Told again because of another recorder. */
+		told_image_release(&c->image);
+		return 0;
+	}
 	/* In the place of what was told of that module before. */
 	rc = add_module(c, image->module, &module);
-	if (rc == 0)
+	if (rc == 0) {
+		module->digest = digest;
 		rc = read_parts(module, image);
+	}
 	if (rc == 0)
 		c->parts += module->parts.len;
 	if (rc == 0)
@@ -276,5 +285,6 @@ int told_code_gone(struct told_code *c, struct kernel_table *kernels, uint64_t m
 		rc = rc ? rc : accel_code_unloaded(kernels->host->accel, &code);
 	}
 	vec_release(&m->parts);
+	m->digest = 0;
 	return rc;
 }

@@ -23,6 +23,7 @@ struct told_part {
 
 struct told_module {
 	uint64_t module;
+	uint64_t digest; /* of its file; 0: it is gone */
 	VEC(struct told_part) parts;
 };
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 
 struct name {
 	char *text;
-	uint32_t id;
+	uint32_t id; /* the same for every recorder */
+	bool is_told;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -185,19 +187,25 @@ static uint32_t hash_text(const char *text)
 
 static uint32_t add_name(struct name *slot, const char *text)
 {
-	size_t length = strnlen(text, INJECT_NAME_BYTES);
-
 	if (name_count == NAMES_MAX)
 		return 0;
 	slot->text = strdup(text);
 	if (!slot->text)
 		return 0;
 	slot->id = ++name_count;
+	slot->is_told = false;
+	return slot->id;
+}
+
+static void tell_name(struct name *slot)
+{
+	size_t length = strnlen(slot->text, INJECT_NAME_BYTES);
 	struct inject_name *message = take_room(INJECT_NAME, sizeof(*message) + length);
+
 	message->id = slot->id;
 	message->length = (uint32_t)length;
-	memcpy(message + 1, text, length);
-	return slot->id;
+	memcpy(message + 1, slot->text, length);
+	slot->is_told = true;
 }
 
 uint32_t batch_name(const char *text)
@@ -211,6 +219,8 @@ uint32_t batch_name(const char *text)
 	while (names[slot].text && strcmp(names[slot].text, text) != 0)
 		slot = (slot + 1) & (NAME_SLOTS - 1);
 	id = names[slot].text ? names[slot].id : add_name(&names[slot], text);
+	if (id && !names[slot].is_told)
+		tell_name(&names[slot]);
 	pthread_mutex_unlock(&lock);
 	return id;
 }
@@ -218,11 +228,16 @@ uint32_t batch_name(const char *text)
 void batch_forget_names(void)
 {
 	pthread_mutex_lock(&lock);
+	bool is_full = name_count == NAMES_MAX;
 	for (size_t i = 0; i < NAME_SLOTS && name_count; i++) {
-		free(names[i].text);
-		names[i].text = NULL;
+		names[i].is_told = false;
+		if (is_full) {
+			free(names[i].text);
+			names[i].text = NULL;
+		}
 	}
-	name_count = 0;
+	if (is_full)
+		name_count = 0;
 	last_status[0] = '\0';
 	status_count = 0;
 	filled = 0;

@@ -356,11 +356,13 @@ static void test_told(void **state)
 	runtime_open(&t);
 	make_device(&t);
 	make_list(&t, "zeCommandListCreateImmediate", LIST);
-	for (int times = 0; times < 2; times++)
+	for (int times = 0; times < 3; times++) {
+		told.code.image.header.e_flags = times == 2;
 		runtime_hit(&t,
 			    (struct hit){ INJECT_ZE_BATCH, .tid = 1,
 					  .value = { 0x9000, sizeof(told) },
 					  .text = (const char *)&told, .text_size = sizeof(told) });
+	}
 	/* It knows better than what is seen from outside. */
 	make_kernel(&t, MODULE, KERNEL, "other");
 	append(&t, LIST, KERNEL);
@@ -368,7 +370,9 @@ static void test_told(void **state)
 	append(&t, LIST, KERNEL + 2);
 	runtime_finish(&t);
 
-	/* The second time the file is another, so that its kernel is, and the others are the same. */
+	/* The second time nothing is new. The third time the file is another, so that its kernel is, and the others
+	 * are the same. */
+	assert_int_equal(runtime_count(&t, RECORD_CODE_OBJECT), 2);
 	assert_int_equal(runtime_count(&t, RECORD_KERNEL), 4);
 	const struct record_kernel *k = kernel_record(&t, 0);
 	assert_string_equal(runtime_text(&t, k->name), "one");
@@ -387,7 +391,7 @@ static void test_told(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(launched(&t, i), "one");
 	assert_int_equal(launch_record(&t, 0)->kernel, kernel_record(&t, 3)->id);
-	assert_string_equal(runtime_info(&t, "levelzero.located-kernels"), "4");
+	assert_string_equal(runtime_info(&t, "levelzero.located-kernels"), "6");
 	runtime_close(&t);
 }
 
