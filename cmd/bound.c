@@ -15,8 +15,8 @@
 /* However little there is: what an ordinary report takes. */
 #define LEAST_BYTES (256ull << 20)
 
-/* AddressSanitizer's own memory is all there is, several times. */
-#if defined(__SANITIZE_ADDRESS__)
+/* The memory of sanitizers themselves is all there is, several times. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true
 #else
 #define IS_SANITIZED false
