@@ -20,6 +20,8 @@
 /* How much has to be read before every reference is good again after damage. */
 #define EPOCH_BYTES (64u << 20)
 #define CUT_MARK    "[cut]"
+/* Of a string in its table, besides its bytes: place, hash, slots and epoch. */
+#define STRING_OVERHEAD 40
 
 /* An object that was given out: its strings have to be defined wherever it is. */
 struct writer_object {
@@ -43,6 +45,7 @@ struct capture_writer {
 	bool starts_epoch;   /* the current chunk */
 
 	struct strtab strings;
+	uint64_t string_bytes, string_bytes_max;
 	VEC(uint32_t) string_epochs; /* by number: the last epoch that has its definition */
 	struct strtab objects;       /* encoded, without their number; strtab's is the object's */
 	VEC(struct writer_object) object_refs; /* by number */
@@ -76,6 +79,7 @@ static int writer_prepare(struct capture_writer *w, const struct capture_writer_
 	w->chunk_bytes = opt->chunk_bytes ? opt->chunk_bytes : CHUNK_BYTES;
 	w->epoch_bytes = opt->epoch_bytes ? opt->epoch_bytes : EPOCH_BYTES;
 	w->epoch_frames = opt->epoch_frames ? opt->epoch_frames : STACKS_NODES_RECORDER;
+	w->string_bytes_max = opt->string_bytes_max ? opt->string_bytes_max : UINT64_MAX;
 	w->epoch = 1;
 	w->starts_epoch = true;
 	w->stacks.first = 1;
@@ -355,9 +359,17 @@ int capture_writer_bytes(struct capture_writer *w, const void *data, size_t size
 	}
 
 	uint32_t id;
+	bool is_fresh;
+	if (w->string_bytes >= w->string_bytes_max &&
+	    strtab_find(&w->strings, data, size, &id) < 0) {
+		data = CAPTURE_STRING_REST;
+		size = strlen(CAPTURE_STRING_REST);
+	}
 	if (strtab_count(&w->strings) > DEFINITION_ID_MAX)
 		return writer_fail(w, -E2BIG);
-	int rc = strtab_intern(&w->strings, data, size, &id, NULL);
+	int rc = strtab_intern(&w->strings, data, size, &id, &is_fresh);
+	if (rc >= 0 && is_fresh)
+		w->string_bytes += size + STRING_OVERHEAD;
 	if (rc >= 0)
 		rc = vec_reserve(&w->string_epochs, strtab_count(&w->strings));
 	if (rc < 0)

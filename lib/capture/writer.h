@@ -34,7 +34,12 @@ struct capture_writer_options {
 	 * more, those of each epoch are written anew: CAPTURE_EPOCH_FRAMES_MAX (limits.h) is for who
 	 * has a file to read and half a gigabyte. */
 	uint32_t epoch_frames;
+	/* What different strings may take in memory, for a recorder that strangers give names to; of
+	 * more, each is CAPTURE_STRING_REST. 0: any. */
+	uint64_t string_bytes_max;
 };
+
+#define CAPTURE_STRING_REST "[too many names]"
 
 int capture_writer_open(struct capture_writer **ret, const struct capture_writer_options *opt,
 			struct err *err);

@@ -31,11 +31,15 @@ static int on_mapping(void *data, uint32_t pid, const struct object *object, uin
 	return s->python ? python_look(s->python, pid, object, bias, 0) : 0;
 }
 
+/* What all names together may take: a day of a busy machine's. A target can make thousands a second. */
+#define NAMES_MAX_BYTES (512ull << 20)
+
 static int open_writer(struct session *s, struct err *err)
 {
 	struct capture_writer_options opt = { .path = s->opt.output,
 					      .fd = -1,
-					      .level = s->opt.level };
+					      .level = s->opt.level,
+					      .string_bytes_max = NAMES_MAX_BYTES };
 
 	return capture_writer_open(&s->writer, &opt, err);
 }

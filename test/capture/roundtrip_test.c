@@ -601,6 +601,36 @@ static void test_long_string_is_cut(void **state)
 	scratch_close(&c);
 }
 
+/* Whoever makes names without end costs a bounded amount; what is known keeps its name. */
+static void test_names_without_end(void **state)
+{
+	(void)state;
+	const struct capture_writer_options opt = { .string_bytes_max = 10000 };
+	struct scratch_capture c;
+	struct record rec = { .type = RECORD_INFO };
+	uint32_t first, rest = 0;
+	char text[32];
+
+	scratch_open(&c, &opt);
+	assert_int_equal(capture_writer_string(c.w, "first", &first), 0);
+	for (int i = 0; i < 5000; i++) {
+		snprintf(text, sizeof(text), "name %d", i);
+		assert_int_equal(capture_writer_string(c.w, text, &rest), 0);
+	}
+	/* 40 bytes each, and more. */
+	assert_in_range(rest, 100, 250);
+	assert_int_equal(capture_writer_string(c.w, "another", &rec.info.value), 0);
+	assert_int_equal(rec.info.value, rest);
+	assert_int_equal(capture_writer_string(c.w, "first", &rec.info.key), 0);
+	assert_int_equal(rec.info.key, first);
+	assert_int_equal(capture_writer_put(c.w, &rec), 0);
+	scratch_read(&c);
+	next_of_type(&c, RECORD_INFO, &rec);
+	assert_string_equal(capture_reader_text(c.r, rec.info.key), "first");
+	assert_string_equal(capture_reader_text(c.r, rec.info.value), CAPTURE_STRING_REST);
+	scratch_close(&c);
+}
+
 static void test_code_object_in_parts(void **state)
 {
 	(void)state;
@@ -653,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_real_epochs),
 		cmocka_unit_test(test_long_string_is_cut),
+		cmocka_unit_test(test_names_without_end),
 		cmocka_unit_test(test_code_object_in_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
