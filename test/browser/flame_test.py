@@ -2,6 +2,7 @@
 """A flame graph in a real browser: what a reader sees after clicks and keys, against the tree."""
 
 import collections
+import itertools
 import os
 import re
 import subprocess
@@ -229,6 +230,11 @@ class FlameTest(unittest.TestCase):
         self.assertEqual(page.text("widest"), "widest: f \u203a cudaLaunchKernel, 100 %")
         # By leaf there are no towers.
         self.browser.keys("b")
+        self.assertFalse(self.browser.run("return document.getElementById('widest').offsetWidth"))
+        # Nor where all that ends is below a thousandth.
+        thin = "".join("s samples 1 " + ";".join(f"n f{i}" for i in path) + "\n"
+                       for path in itertools.product(range(3), repeat=7))
+        page = self.page(thin.encode())
         self.assertFalse(self.browser.run("return document.getElementById('widest').offsetWidth"))
 
     def test_folded_tower_says_so(self):
