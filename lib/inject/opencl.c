@@ -127,7 +127,7 @@ static void tell_kernel(void *kernel, void *owner)
 }
 
 const struct kernels_source kernels_source = {
-	opencl_hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel, opencl_time_send,
+	opencl_hooks, HOOK_COUNT, LED_COUNT, not_led, find, tell_kernel, opencl_time_look,
 };
 
 /* Its code will be another's, or elsewhere. */

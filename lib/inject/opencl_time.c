@@ -18,6 +18,9 @@
  * which is counted. */
 #define CALLS_MAX   65536
 #define DEVICES_MAX 16
+/* Times wait until they are known so well, or that old: the first call may compile for seconds. */
+#define DOUBT_NS 20000
+#define HOLD_NS  2000000000u
 /* How long the program waits at its end for what is complete to be told, at most. */
 #define EXIT_NS 100000000
 
@@ -267,19 +270,33 @@ static void on_complete(void *event, cl_result status, void *data)
 	watch_leave();
 }
 
-/* All of them by what is known of the device's clock by now. */
-static void tell_done(void)
+/* With the lock. Those that can be told, all with @is_last, by what is known of the device's clock by now. */
+static struct call *take_done(bool is_last)
+{
+	struct call *done = NULL, **from = &done_calls, *call;
+	uint64_t now = timing_now();
+
+	while ((call = *from)) {
+		const struct timing_tie *tie = &devices[call->device].tie;
+		if (!is_last && timing_doubt(tie) > DOUBT_NS && call->end_ns + HOLD_NS > now) {
+			from = &call->next;
+			continue;
+		}
+		*from = call->next;
+		call->start += (uint64_t)timing_offset(tie);
+		call->stop += (uint64_t)timing_offset(tie);
+		call->next = done;
+		done = call;
+	}
+	return done;
+}
+
+static void tell_done(bool is_last)
 {
 	struct call *done, *next;
 
 	pthread_mutex_lock(&lock);
-	done = done_calls;
-	done_calls = NULL;
-	for (struct call *call = done; call; call = call->next) {
-		uint64_t offset = (uint64_t)timing_offset(&devices[call->device].tie);
-		call->start += offset;
-		call->stop += offset;
-	}
+	done = take_done(is_last);
 	pthread_mutex_unlock(&lock);
 	for (struct call *call = done; call; call = next) {
 		next = call->next;
@@ -298,11 +315,11 @@ static void tell_done(void)
 	}
 }
 
-void opencl_time_send(void)
+static void send(bool is_last)
 {
 	uint64_t lost;
 
-	tell_done();
+	tell_done(is_last);
 	pthread_mutex_lock(&lock);
 	lost = dropped;
 	dropped = 0;
@@ -310,6 +327,11 @@ void opencl_time_send(void)
 	if (lost)
 		batch_dropped(lost, 0);
 	batch_send();
+}
+
+void opencl_time_look(void)
+{
+	send(false);
 }
 
 static void flush_at_exit(void)
@@ -320,7 +342,7 @@ static void flush_at_exit(void)
 	     i < 100 && timing_is_wanted() && __atomic_load_n(&pending, __ATOMIC_ACQUIRE); i++)
 		nanosleep(&pause, NULL);
 	if (timing_is_wanted())
-		opencl_time_send();
+		send(true);
 }
 
 static void register_flush(void)

@@ -25,4 +25,4 @@ void opencl_time_begin(struct opencl_timing *t, void *queue, uint32_t kind, void
 cl_result opencl_time_end(struct opencl_timing *t, cl_result result);
 
 /* Send what is known; called now and then. */
-void opencl_time_send(void);
+void opencl_time_look(void);

@@ -45,12 +45,13 @@ void timing_tie(struct timing_tie *tie, uint64_t before_ns, uint64_t after_ns, u
 
 	tie->low = is_old && tie->low - drift > low ? tie->low - drift : low;
 	tie->high = is_old && tie->high + drift < high ? tie->high + drift : high;
+	if (!is_old)
+		tie->offset = tie->low + (tie->high - tie->low) / 2;
+	else if (tie->offset < tie->low)
+		tie->offset = tie->low;
+	else if (tie->offset > tie->high)
+		tie->offset = tie->high;
 	tie->at_ns = after_ns > tie->at_ns ? after_ns : tie->at_ns;
-}
-
-int64_t timing_offset(const struct timing_tie *tie)
-{
-	return tie->low + (tie->high - tie->low) / 2;
 }
 
 uint32_t timing_thread(void)

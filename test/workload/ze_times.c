@@ -15,6 +15,7 @@ static ze_command_queue_handle_t queue;
 static ze_command_list_handle_t list;
 static ze_kernel_handle_t kernels[2];
 static ze_event_handle_t events[2];
+static uint32_t red_groups = 200;
 static char bytes[2][30000];
 
 static void check(ze_result_t code, const char *what)
@@ -27,7 +28,7 @@ static void check(ze_result_t code, const char *what)
 
 __attribute__((noinline)) static void launch_red(ze_event_handle_t event)
 {
-	const ze_group_count_t groups = { 200, 1, 1 };
+	const ze_group_count_t groups = { red_groups, 1, 1 };
 
 	check(zeCommandListAppendLaunchKernel(list, kernels[0], &groups, event, 0, NULL), "red");
 }
@@ -116,6 +117,9 @@ int main(int argc, char **argv)
 	    is_burst = argc > 1 && !strcmp(argv[1], "burst"),
 	    has_events = argc > 1 && !strcmp(argv[1], "events");
 
+	/* Longer than a thread may be kept from its CPU between two of its calls. */
+	if (is_burst)
+		red_groups = 40000;
 	open_device(!is_list && !is_replay && !is_burst);
 	if (has_events)
 		make_events();
