@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-DEFINE_CLEANUP(json_free, struct json *)
-
 struct check_options {
 	uint32_t pid;
 	bool json, verbose;

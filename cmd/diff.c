@@ -25,8 +25,6 @@
 #define DIFF_NOISE   1.0
 #define GATES_MAX    32
 
-DEFINE_CLEANUP(json_free, struct json *)
-
 struct diff_options {
 	const char *paths[MATCH_SIDES];
 	struct diff_gate gates[GATES_MAX];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/mapping.h"
 
+#include "base/bisect.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -9,25 +11,10 @@ void mappings_release(struct mappings *m)
 	vec_release(&m->list);
 }
 
-void mappings_clear(struct mappings *m)
-{
-	m->list.len = 0;
-	m->changes++;
-}
-
 /* How many start at or below @address. */
 static size_t count_up_to(const struct mappings *m, uint64_t address)
 {
-	size_t low = 0, high = m->list.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->list.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(m->list.len, i, m->list.data[i].start <= address);
 }
 
 const struct mapping *mappings_find(const struct mappings *m, uint64_t address)

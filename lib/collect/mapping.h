@@ -34,4 +34,3 @@ int mappings_insert(struct mappings *m, const struct mapping *mapping);
 /* The one that holds @address, or NULL; valid until the next change. */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t address);
 int mappings_copy(struct mappings *ret, const struct mappings *from);
-void mappings_clear(struct mappings *m);

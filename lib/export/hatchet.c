@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-DEFINE_CLEANUP(json_free, struct json *)
 DEFINE_CLEANUP_EMBEDDED(strbuf_release, struct strbuf)
 
 struct hatchet {

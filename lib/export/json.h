@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -19,6 +20,7 @@ int json_new(struct json **ret, FILE *out);
 int json_new_compact(struct json **ret, FILE *out);
 /* NULL is fine. */
 void json_free(struct json *j);
+DEFINE_CLEANUP(json_free, struct json *)
 
 void json_object(struct json *j);
 void json_object_end(struct json *j);

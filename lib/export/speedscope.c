@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-DEFINE_CLEANUP(json_free, struct json *)
-
 static void put_frames(struct json *j, const struct profile *p)
 {
 	json_key(j, "shared");

@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-DEFINE_CLEANUP(json_free, struct json *)
-
 static void put_text(struct json *j, const char *key, const char *text)
 {
 	if (!text || !*text)

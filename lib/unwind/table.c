@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/table.h"
+
+#include "base/bisect.h"
 #include "unwind/fdes.h"
 #include "unwind/rules.h"
 
@@ -291,17 +293,11 @@ const struct unwind_row *unwind_table_find(const struct unwind_table *table, uin
 	uint64_t pc = address - table->base;
 	const struct unwind_cell *rows = table->cells + table->pages;
 	const struct unwind_index *index;
-	uint32_t low = 0, high;
+	size_t below;
 
 	if (address < table->base || pc >> UNWIND_PAGE_SHIFT >= table->pages)
 		return NULL;
 	index = &table->cells[pc >> UNWIND_PAGE_SHIFT].index;
-	for (high = index->count; low < high;) {
-		uint32_t middle = low + (high - low) / 2;
-		if (rows[index->first + middle].row.pc <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return index->first + low ? &rows[index->first + low - 1].row : NULL;
+	below = index->first + bisect(index->count, i, rows[index->first + i].row.pc <= pc);
+	return below ? &rows[below - 1].row : NULL;
 }

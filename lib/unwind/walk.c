@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/walk.h"
 
+#include "base/bisect.h"
+
 const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address)
 {
 	struct unwind_gap gap;
@@ -11,19 +13,12 @@ const struct unwind_mapping *unwind_space_find(const struct unwind_space *space,
 const struct unwind_mapping *unwind_space_look(const struct unwind_space *space, uint64_t address,
 					       struct unwind_gap *ret_gap)
 {
-	size_t low = 0, high = space->mapping_count;
+	size_t below = bisect(space->mapping_count, i, space->mappings[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && address < space->mappings[low - 1].end)
-		return &space->mappings[low - 1];
-	ret_gap->start = low ? space->mappings[low - 1].end : 0;
-	ret_gap->end = low < space->mapping_count ? space->mappings[low].start : UINT64_MAX;
+	if (below && address < space->mappings[below - 1].end)
+		return &space->mappings[below - 1];
+	ret_gap->start = below ? space->mappings[below - 1].end : 0;
+	ret_gap->end = below < space->mapping_count ? space->mappings[below].start : UINT64_MAX;
 	return NULL;
 }
 
