@@ -336,6 +336,26 @@ class Launch(Recorded):
         # What was launched in the last moment was still under way.
         self.assertLess(len(undone), 600)
 
+    def test_attach_early(self):
+        """What sees launches is loaded when the process that is recorded begins to use a runtime."""
+        shell = ['sh', '-c', 'read line; exec "$@"', 'sh', MM, '2', '256']
+        with subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as workload:
+            with subprocess.Popen([PROGRAM, 'record', '-q', '-o', self.data, '-p',
+                                   str(workload.pid)]) as recorder:
+                while recorder.poll() is None and not os.path.exists(self.data):
+                    time.sleep(0.05)
+                output, _ = workload.communicate('go\n', timeout=240)
+        if workload.returncode == 77:
+            self.skipTest('no OpenCL device')
+        self.assertEqual((recorder.returncode, workload.returncode), (0, 0))
+        capture = Capture(self.data)
+        self.assertEqual(set(capture.kernels.values()), {'mm_basic', 'mm_local', 'mm_tiled'})
+        told = sum(int(n) for n in re.findall(r'launches (\d+)', output))
+        # On a busy machine it may be ready before us.
+        self.assertGreater(len(capture.launches), told / 2)
+        self.assertLessEqual(len(capture.launches), told)
+
     def test_attach_mm(self):
         _, capture = self.attach(MM, '4' if SLOW == 1 else '15', '256', seconds=1.5)
         self.assertEqual(set(capture.kernels.values()), {'mm_basic', 'mm_local', 'mm_tiled'})
