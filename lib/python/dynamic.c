@@ -16,27 +16,42 @@ struct dynamic {
 	uint64_t hash, symbols, strings;
 };
 
-/* A file's dynamic section has about 40 entries. */
-#define DYNAMIC_MAX 1024
+/* A file's dynamic section has about 40 entries: one read. */
+#define DYNAMIC_READ 64
+#define DYNAMIC_MAX  1024
+
+/* False at the end of the section. */
+static bool take_entries(const Elf64_Dyn *entries, size_t count, struct dynamic *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i].d_tag == DT_NULL)
+			return false;
+		if (entries[i].d_tag == DT_GNU_HASH)
+			ret->hash = entries[i].d_un.d_ptr;
+		else if (entries[i].d_tag == DT_SYMTAB)
+			ret->symbols = entries[i].d_un.d_ptr;
+		else if (entries[i].d_tag == DT_STRTAB)
+			ret->strings = entries[i].d_un.d_ptr;
+	}
+	return true;
+}
 
 static bool read_dynamic(struct elf_file *elf, struct dynamic *ret)
 {
+	Elf64_Dyn entries[DYNAMIC_READ];
+
 	for (size_t i = 0; i < elf_segment_count(elf); i++) {
 		struct elf_segment s = elf_segment_get(elf, i);
 		if (s.type != PT_DYNAMIC)
 			continue;
-		for (uint64_t k = 0; k < DYNAMIC_MAX && k < s.file_bytes / sizeof(Elf64_Dyn); k++) {
-			Elf64_Dyn entry;
-			if (elf_read(elf, s.offset + k * sizeof(entry), &entry, sizeof(entry)) <
-				    0 ||
-			    entry.d_tag == DT_NULL)
+		uint64_t left = s.file_bytes / sizeof(*entries);
+		for (uint64_t at = 0; at < DYNAMIC_MAX && left; at += DYNAMIC_READ) {
+			size_t count = left < DYNAMIC_READ ? (size_t)left : DYNAMIC_READ;
+			left -= count;
+			if (elf_read(elf, s.offset + at * sizeof(*entries), entries,
+				     count * sizeof(*entries)) < 0 ||
+			    !take_entries(entries, count, ret))
 				break;
-			if (entry.d_tag == DT_GNU_HASH)
-				ret->hash = entry.d_un.d_ptr;
-			else if (entry.d_tag == DT_SYMTAB)
-				ret->symbols = entry.d_un.d_ptr;
-			else if (entry.d_tag == DT_STRTAB)
-				ret->strings = entry.d_un.d_ptr;
 		}
 		return ret->hash && ret->symbols && ret->strings;
 	}
