@@ -154,6 +154,18 @@ static bool has_any(const struct profile *p, const char *a, const char *b)
 	return profile_metric_find(p, a) >= 0 || profile_metric_find(p, b) >= 0;
 }
 
+/* Without Python and somebody's own code, code would be the functions once more. */
+static bool has_code(const struct profile *p)
+{
+	for (uint32_t i = 0; i < profile_frame_count(p); i++) {
+		struct frame f = profile_frame_get(p, i);
+		if (f.kind == FRAME_PYTHON || f.class == FRAME_CLASS_OWN ||
+		    f.class == FRAME_CLASS_MODEL)
+			return true;
+	}
+	return false;
+}
+
 /* @after: what stands below the tables. */
 static int add_tables(struct strbuf *out, const struct view *v, unsigned width, size_t after,
 		      struct err *err)
@@ -173,7 +185,7 @@ static int add_tables(struct strbuf *out, const struct view *v, unsigned width, 
 	int rc = add_where(out, &page, width, err);
 	/* Where the host is what is waited for, its code is what matters; the kernels then stand
 	 * below without those who launched them. */
-	if (!rc && (is_host || !has_kernels)) {
+	if (!rc && (is_host || (!has_kernels && has_code(v->p)))) {
 		page.sort = NULL;
 		page.without_callers = true;
 		rc = add_table(out, &page, "code", width,

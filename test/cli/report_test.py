@@ -78,6 +78,16 @@ class HostOnly(unittest.TestCase):
         self.assertEqual(self.ok('report', '--csv'), self.ok('report', '--view', 'code', '--csv'))
         self.assertIn('work (work.py:5)', self.ok('report', '--by', 'thread'))
 
+    def test_functions_of_the_page(self):
+        """Those of 1 % and more; without code of anybody's own they are not listed twice."""
+        with open(self.path, 'w', encoding='utf-8') as file:
+            for name, count in zip('abcdefg', (500, 400, 300, 200, 100, 14, 16)):
+                file.write(f'p;main;{name} {count}\n')
+        page = self.ok('report').splitlines()
+        self.assertEqual(page[0], 'HOST ONLY   1,530 samples; no accelerator work was seen')
+        self.assertEqual([line[0] for line in page[4:]], list('abcdeg'))
+        self.assertEqual(len(self.ok('report', '--view', 'functions').splitlines()), 10)  # and p, main, titles
+
     def test_picture_and_tree_without_metric(self):
         self.assertIn('aten::mm', self.ok('flamegraph'))
         self.assertIn('aten::mm', self.ok('report', '--view', 'tree'))
