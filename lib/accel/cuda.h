@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State of the CUDA runtime's launch tier, shared by its files:
+ * State of the CUDA runtime, shared by its files:
  *
  *	cuda.c		the operations, processes and threads, and which hit goes where
  *	cuda_sites.c	what is watched

@@ -38,11 +38,6 @@ int losses_report(struct losses *l, struct capture_writer *w, uint64_t time_ns)
 	return 0;
 }
 
-uint64_t losses_samples(const struct losses *l)
-{
-	return l->now[LOSS_SAMPLE_RING_FULL] + l->now[LOSS_SAMPLE_NO_SLOT];
-}
-
 uint64_t losses_total(const struct losses *l)
 {
 	uint64_t total = 0;

@@ -26,7 +26,6 @@ struct losses {
 /* A LOST record for each count that has grown. */
 int losses_report(struct losses *l, struct capture_writer *w, uint64_t time_ns);
 /* Samples, launches and process events that are missing from the capture. */
-uint64_t losses_samples(const struct losses *l);
 uint64_t losses_total(const struct losses *l);
 
 /* The words for cause @cause, below LOSS_ALL_COUNT. */

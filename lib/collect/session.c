@@ -253,17 +253,13 @@ static int fill_result(struct session *s, struct session_result *ret)
 		.device_samples = stats.device_samples,
 		.has_windows = s->has_windows,
 		.windows = s->windows.list.len,
-		.lost_samples = losses_samples(&s->losses),
 		.lost_total = losses_total(&s->losses),
 		.late = s->order.late,
 		.wall_ns = s->ended_ns - s->armed_ns,
 		.recorder_ns = cpu_time_ns(),
 		.sample_ns = costs[COST_SAMPLE].time_ns,
-		.sample_runs = costs[COST_SAMPLE].runs,
 		.probe_ns = costs[COST_PROBE].time_ns,
-		.probe_runs = costs[COST_PROBE].runs,
 		.blocked_ns = costs[COST_BLOCKED].time_ns,
-		.blocked_runs = costs[COST_BLOCKED].runs,
 	};
 	memcpy(ret->lost, s->losses.now, sizeof(ret->lost));
 	for (size_t i = 0; i < ACCEL_LOSSES_MAX; i++)

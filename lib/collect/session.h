@@ -122,13 +122,12 @@ struct session_result {
 	bool has_windows;
 	size_t windows; /* that there were */
 	uint64_t lost[LOSS_ALL_COUNT];
-	uint64_t lost_samples, lost_total; /* of these */
+	uint64_t lost_total; /* of these */
 	struct accel_loss accel_lost[ACCEL_LOSSES_MAX];
 	uint64_t late;                 /* events handled out of order */
 	uint64_t wall_ns, recorder_ns; /* time of the recording; CPU time that the recorder took */
 	/* CPU time that our programs took in the targets */
 	uint64_t sample_ns, probe_ns, blocked_ns;
-	uint64_t sample_runs, probe_runs, blocked_runs;
 	char write_error[256];
 };
 
