@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/document.h"
 
+#include "import/token.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -24,8 +26,8 @@ static int object_to(const struct document *d, yajl_handle yajl, struct session 
 	return 0;
 }
 
-static int read_all(const struct document *d, yajl_handle yajl, struct session *s,
-		    struct stream *in, struct err *err)
+static int read_all(const struct document *d, yajl_handle yajl, const struct token_watch *tokens,
+		    struct session *s, struct stream *in, struct err *err)
 {
 	CLEANUP_FREE unsigned char *chunk = malloc(CHUNK_BYTES);
 	uint64_t offset = 0;
@@ -45,19 +47,25 @@ static int read_all(const struct document *d, yajl_handle yajl, struct session *
 		if (!n)
 			return 0;
 		offset += (uint64_t)n;
+		if (token_is_too_long(tokens))
+			return err_set(err, -EBADMSG, "'%s': byte %llu: " TOKEN_TOO_LONG,
+				       stream_name(in), (unsigned long long)offset);
 	}
 }
 
 int document_read(struct document *d, struct session *s, struct stream *in, struct err *err)
 {
-	yajl_handle yajl = yajl_alloc(&d->callbacks, NULL, d->data);
+	struct token_watch tokens;
 	int rc;
+
+	token_watch_init(&tokens);
+	yajl_handle yajl = yajl_alloc(&d->callbacks, &tokens.memory, d->data);
 
 	if (!yajl)
 		return err_set(err, -ENOMEM, "cannot import '%s'", stream_name(in));
 	/* Names are bytes to us: whoever writes them checks them. */
 	yajl_config(yajl, yajl_dont_validate_strings, 1);
-	rc = read_all(d, yajl, s, in, err);
+	rc = read_all(d, yajl, &tokens, s, in, err);
 	yajl_free(yajl);
 	return rc;
 }

@@ -118,7 +118,8 @@ static int feed_restart(struct feed *f)
 	if (f->yajl)
 		yajl_free(f->yajl);
 	f->live = (yajl_callbacks){ 0 };
-	f->yajl = yajl_alloc(&f->live, NULL, f->client.data);
+	token_watch_init(&f->tokens);
+	f->yajl = yajl_alloc(&f->live, &f->tokens.memory, f->client.data);
 	if (!f->yajl)
 		return -ENOMEM;
 	/* Names are bytes here; they are made safe where they are shown. */
@@ -445,6 +446,8 @@ int feed_run(struct feed *f, struct err *err)
 		}
 		yajl_status status =
 			yajl_parse(f->yajl, (unsigned char *)f->data + f->chunk, f->len - f->chunk);
+		if (status == yajl_status_ok && token_is_too_long(&f->tokens))
+			return feed_fatal(f, f->base + f->len, TOKEN_TOO_LONG, err);
 		if (status == yajl_status_ok) {
 			f->chunk = f->len;
 			continue;

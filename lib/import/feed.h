@@ -14,6 +14,7 @@
 #include "base/span.h"
 #include "base/strbuf.h"
 #include "import/stream.h"
+#include "import/token.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,6 +45,7 @@ struct feed {
 	struct feed_client client;
 	yajl_callbacks live; /* what yajl calls: the client's, or none while it is put in place */
 	yajl_handle yajl;
+	struct token_watch tokens;
 	char *data;
 	size_t len, cap;
 	size_t chunk;     /* where the bytes that yajl is at begin, in data */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What strangers do: files that are made to cost a reader what it has, and programs that are made to cost
 whoever records them, or everyone else, something."""
+import gzip
 import json
 import os
 import re
@@ -83,6 +84,19 @@ class Captures(unittest.TestCase):
             reader.stdin.close()
         self.assertNotEqual(soft, 'unlimited')
         self.assertLessEqual(int(soft), total)
+
+    def test_name_without_end(self):
+        """In a trace of 100 KB: looked at once, not again and again as it comes."""
+        for text in ('{"traceEvents":[{"ph":"X","name":"', '{"x":"', '[{"frame":{"name":"',
+                     '{"rocprofiler-sdk-tool":[{"metadata":{"pid":1,"x":"'):
+            with gzip.open(self.path, 'wb', 1) as file:
+                file.write(text.encode())
+                for _ in range(24):
+                    file.write(b'a' * (1 << 20))
+                file.write(b'"}]}')
+            done = run('report', self.path)
+            self.assertEqual(done.returncode, 1, text)
+            self.assertIn('a name or value of more than 16 MB', done.stderr, text)
 
 
 class Programs(unittest.TestCase):
