@@ -22,7 +22,7 @@
 #define DOUBT_NS 20000
 #define HOLD_NS  2000000000u
 /* How long the program waits at its end for what is complete to be told, at most. */
-#define EXIT_NS 100000000
+#define EXIT_NS 1000000000
 
 /* What was made of a queue's properties, in its slot's owner; the program asked for none of it. */
 enum forced {
