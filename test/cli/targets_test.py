@@ -97,6 +97,13 @@ class Targets(unittest.TestCase):
                                  {process.pid}, (engine, option))
                 self.assertGreater(capture.by_function(SPLIT)['burn'], 20, (engine, option))
 
+    def test_command_beside_is_left_alone(self):
+        """What only says when to end gets no library and no variable of ours."""
+        process = self.busy('plain')
+        shown = subprocess.run(['sh', '-c', 'env'], capture_output=True, text=True, check=True).stdout
+        done = self.record('-p', str(process.pid), '--', 'sh', '-c', 'env')
+        self.assertEqual(done.stdout, shown)
+
     def test_target_ends_before_the_command(self):
         for engine in ENGINES:
             with subprocess.Popen([SPLIT, 'plain', '600'], stdout=subprocess.DEVNULL) as process:
