@@ -204,11 +204,25 @@ static int read_handles(struct ze *z, const struct ze_process *p, const struct a
 	return (int)count;
 }
 
+static uint64_t left_in_second(struct ze_process *p, uint64_t time_ns)
+{
+	if (time_ns / NS_PER_SECOND != p->second) {
+		p->second = time_ns / NS_PER_SECOND;
+		p->launches_in_second = 0;
+	}
+	return ZE_LAUNCHES_PER_SECOND - p->launches_in_second;
+}
+
 static int append_several(struct ze *z, struct ze_process *p, const struct accel_event *e)
 {
 	uint64_t handles[ZE_ARRAY_MAX];
 	int count = read_handles(z, p, e, handles), rc = 0;
 
+	if ((uint64_t)count > left_in_second(p, e->time_ns)) {
+		z->stats.cut++;
+		return 0;
+	}
+	p->launches_in_second += (uint64_t)count;
 	for (int i = 0; i < count && rc == 0; i++)
 		rc = append_kernel(z, p, e, handles[i]);
 	return rc;
@@ -228,15 +242,6 @@ int ze_launched(struct ze *z, struct ze_process *p, const struct accel_event *e)
 	work.bytes = transfer->has_size ? e->value[1] : 0;
 	rc = capture_writer_string(z->host.writer, transfer->title, &work.name);
 	return rc < 0 ? rc : append(z, p, e, &work);
-}
-
-static uint64_t left_in_second(struct ze_process *p, uint64_t time_ns)
-{
-	if (time_ns / NS_PER_SECOND != p->second) {
-		p->second = time_ns / NS_PER_SECOND;
-		p->launches_in_second = 0;
-	}
-	return ZE_LAUNCHES_PER_SECOND - p->launches_in_second;
 }
 
 static int execute(struct ze *z, struct ze_process *p, const struct accel_event *e, uint64_t handle,

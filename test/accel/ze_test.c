@@ -203,6 +203,32 @@ static void test_replays_without_end(void **state)
 	runtime_close(&t);
 }
 
+/* Nor is one that appends as many as an array holds. */
+static void test_appends_without_end(void **state)
+{
+	enum {
+		CALLS = ZE_LAUNCHES_PER_SECOND / ZE_ARRAY_MAX
+	};
+	static uint64_t kernels[ZE_ARRAY_MAX];
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	t.records_wanted = 0;
+	make_device(&t);
+	make_list(&t, "zeCommandListCreateImmediate", LIST);
+	make_kernel(&t, MODULE, KERNEL, "one");
+	for (int i = 0; i < ZE_ARRAY_MAX; i++)
+		kernels[i] = KERNEL;
+	runtime_memory(&t, 0x40, kernels, sizeof(kernels));
+	for (int i = 0; i <= CALLS; i++)
+		runtime_hit(&t, (struct hit){ "zeCommandListAppendLaunchMultipleKernelsIndirect",
+					      .tid = 1, .value = { LIST, ZE_ARRAY_MAX, 0x40 } });
+	runtime_finish(&t);
+	assert_int_equal(t.seen[RECORD_LAUNCH], CALLS * ZE_ARRAY_MAX);
+	runtime_close(&t);
+}
+
 /* Failed calls leave nothing; a handle that is given out again is something else. */
 static void test_failed_and_destroyed(void **state)
 {
@@ -539,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_replays_without_end),
+		cmocka_unit_test(test_appends_without_end),
 		cmocka_unit_test(test_failed_and_destroyed),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_told),
