@@ -455,9 +455,6 @@ static int machine_define(struct machine *m, uint8_t op)
 	case DW_CFA_def_cfa_register:
 		machine_cfa(m, reader_uleb(r), (uint64_t)m->state.cfa_offset);
 		return 0;
-	case DW_CFA_def_cfa_offset:
-		machine_cfa_offset(m, reader_uleb(r));
-		return 0;
 	case DW_CFA_def_cfa_offset_sf:
 		machine_cfa_offset(m, machine_factored(m, (uint64_t)reader_sleb(r)));
 		return 0;
@@ -550,10 +547,16 @@ static int machine_run(struct machine *m)
 		uint64_t offset;
 		int rc;
 
+		/* These two and advances are nearly all. */
+		if (byte == DW_CFA_def_cfa_offset) {
+			machine_cfa_offset(m, reader_uleb(&m->r));
+			continue;
+		}
 		switch (byte & 0xc0) {
 		case DW_CFA_offset:
-			offset = machine_factored(m, reader_uleb(&m->r));
-			machine_set(m, low, CFI_OFFSET, offset);
+			offset = reader_uleb(&m->r);
+			if (machine_rule(m, low))
+				machine_set(m, low, CFI_OFFSET, machine_factored(m, offset));
 			continue;
 		case DW_CFA_restore:
 			machine_restore(m, low);
