@@ -183,11 +183,12 @@ static void test_stack_number_far_away(void **state)
 {
 	(void)state;
 	const uint8_t payload[] = {
-		2,    1,    8,    3,    4, 2, 14, 8, 8, /* STACK: id, flags, frames; two of them */
-		2,    0x80, 0x9f, 0x49,                 /* 1, and 600,000 more */
-		0,    0,                                /* no flags */
-		0,    0,    2,    0,    0, 0, 0,        /* two frames */
-		0xc0, 0xcf, 0x24, 2,    1, 0, 0,        /* 600,000 back, keeps both, one more */
+		2,    1,    8,    3,    5,   2, 15,    /* STACK: id, flags, frames */
+		8,    8,                               /* two of them */
+		2,    0x80, 0xfc, 0xa4, 0x2,           /* 1, and 2,400,000 more */
+		0,    0,                               /* no flags */
+		0,    0,    2,    0,    0,   0, 0,     /* two frames */
+		0x80, 0xbe, 0x92, 0x1,  2,   1, 0,  0, /* 2,400,000 back, keeps both, one more */
 	};
 	static struct file f;
 	struct scratch_capture c;

@@ -234,7 +234,7 @@ class Traces(unittest.TestCase):
     def test_what_is_no_trace(self):
         done, _ = import_files(os.path.join(TRACES, '..', 'flex', 'dt_cycles_table.log'))
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b'no format', done.stderr)
+        self.assertIn(b'neither a capture nor a trace', done.stderr)
 
     def test_graph_replay_with_its_capture(self):
         replay, captured = (path_of('mi300_sglang_decode_graph'),
