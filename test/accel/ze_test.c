@@ -170,6 +170,16 @@ static void test_lists(void **state)
 	runtime_close(&t);
 }
 
+/* Of as many records as there are here only the number is of interest. */
+static void open_counted(struct runtime *t, const char *create)
+{
+	runtime_open(t);
+	t->records_wanted = 0;
+	make_device(t);
+	make_list(t, create, LIST);
+	make_kernel(t, MODULE, KERNEL, "one");
+}
+
 /* One call that executes large lists again and again is not told of without end. */
 static void test_replays_without_end(void **state)
 {
@@ -181,11 +191,7 @@ static void test_replays_without_end(void **state)
 	uint64_t lists[LISTS + 1];
 
 	(void)state;
-	runtime_open(&t);
-	t.records_wanted = 0;
-	make_device(&t);
-	make_list(&t, "zeCommandListCreate", LIST);
-	make_kernel(&t, MODULE, KERNEL, "one");
+	open_counted(&t, "zeCommandListCreate");
 	for (uint64_t i = 0; i < WORK; i++)
 		runtime_hit(&t, (struct hit){ APPEND, .tid = 1,
 					      .value = { LIST, KERNEL, i << 32 | 1, 1 } });
@@ -213,11 +219,7 @@ static void test_appends_without_end(void **state)
 	static struct runtime t;
 
 	(void)state;
-	runtime_open(&t);
-	t.records_wanted = 0;
-	make_device(&t);
-	make_list(&t, "zeCommandListCreateImmediate", LIST);
-	make_kernel(&t, MODULE, KERNEL, "one");
+	open_counted(&t, "zeCommandListCreateImmediate");
 	for (int i = 0; i < ZE_ARRAY_MAX; i++)
 		kernels[i] = KERNEL;
 	runtime_memory(&t, 0x40, kernels, sizeof(kernels));
