@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/tell.h"
@@ -12,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 struct check_options {
 	uint32_t pid;
@@ -57,12 +60,25 @@ static const char *const people[] = {
 	[CHECK_OWNER] = "who runs the machine",
 };
 
+/* With names of processes and files in them, which may be orders to a terminal. */
+static void print_safe(const char *text)
+{
+	struct strbuf safe = { 0 };
+
+	utf8_append_safe(&safe, text, strlen(text));
+	puts(strbuf_text(&safe));
+	strbuf_release(&safe);
+}
+
 static void print_line(void *data, const struct check *check)
 {
 	(void)data;
-	printf("%-15s %-7s %s\n", check->name, states[check->state], check->found);
-	if (check->mend[0])
-		printf("%-15s %-7s mend (%s): %s\n", "", "", people[check->who], check->mend);
+	printf("%-15s %-7s ", check->name, states[check->state]);
+	print_safe(check->found);
+	if (!check->mend[0])
+		return;
+	printf("%-15s %-7s mend (%s): ", "", "", people[check->who]);
+	print_safe(check->mend);
 }
 
 static void print_json(void *data, const struct check *check)

@@ -99,6 +99,11 @@ class Captures(unittest.TestCase):
             self.assertIn('a name or value of more than 16 MB', done.stderr, text)
 
 
+def open_comm(pid):
+    with open(f'/proc/{pid}/comm', encoding='ascii') as file:
+        return file.read()
+
+
 class Programs(unittest.TestCase):
     """One that does what it can, beside one that works."""
 
@@ -158,6 +163,19 @@ class Programs(unittest.TestCase):
                 self.assertTrue(os.path.lexists(os.readlink(link)))
                 os.unlink(os.readlink(link))
                 self.check(said, peak)
+
+    def test_check(self):
+        """A program's own name is shown, and is no order."""
+        path = os.path.join(self.folder, 'a\033]0;b\a')
+        os.symlink('/bin/sleep', path)
+        with subprocess.Popen([path, '600']) as program:
+            self.addCleanup(program.kill)
+            while 'a' not in open_comm(program.pid):
+                time.sleep(0.02)
+            done = run('check', '-p', str(program.pid))
+            program.kill()
+        self.assertIn(f"{program.pid} 'a\ufffd]0;b\ufffd'", done.stdout)
+        self.assertNotIn('\033', done.stdout)
 
     def test_control(self):
         """Answers go into a FIFO, not into what somebody has put into its place."""
