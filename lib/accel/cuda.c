@@ -95,28 +95,22 @@ int cuda_thread(struct cuda_process *p, uint32_t tid, struct cuda_thread **ret)
 int cuda_device(struct cuda *c, uint32_t device, uint32_t *ret)
 {
 	uint64_t *known = hash_get(&c->devices, device), *name = hash_get(&c->device_names, device);
-	struct record record = { .type = RECORD_DEVICE };
+	struct record_device record = { .index = device ? device - 1 : 0 };
 	int rc;
 
 	if (known) {
 		*ret = (uint32_t)*known;
 		return 0;
 	}
-	record.device.id = c->host.number(c->host.data);
-	record.device.index = device ? device - 1 : 0;
 	if (name)
-		record.device.name = (uint32_t)*name;
-	rc = name ? 0 : capture_writer_string(c->host.writer, "CUDA device", &record.device.name);
+		record.name = (uint32_t)*name;
+	rc = name ? 0 : capture_writer_string(c->host.writer, "CUDA device", &record.name);
 	if (rc == 0)
-		rc = capture_writer_string(c->host.writer, "cuda", &record.device.runtime);
+		rc = accel_device(&c->host, &record, "cuda", "NVIDIA");
 	if (rc == 0)
-		rc = capture_writer_string(c->host.writer, "NVIDIA", &record.device.vendor);
+		rc = hash_set(&c->devices, device, record.id);
 	if (rc == 0)
-		rc = capture_writer_put(c->host.writer, &record);
-	if (rc == 0)
-		rc = hash_set(&c->devices, device, record.device.id);
-	if (rc == 0)
-		*ret = record.device.id;
+		*ret = record.id;
 	return rc;
 }
 
@@ -125,7 +119,6 @@ int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t
 {
 	uint64_t key = hash_u64(stream) ^ device;
 	uint64_t *known = hash_get(&p->queue_index, key);
-	struct record record = { .type = RECORD_QUEUE };
 	struct cuda_queue queue;
 	int rc;
 
@@ -138,16 +131,9 @@ int cuda_queue(struct cuda *c, struct cuda_process *p, uint32_t device, uint64_t
 		return 0;
 	}
 	rc = cuda_device(c, device, &queue.device);
-	if (rc < 0)
-		return rc;
-	queue.record = c->host.number(c->host.data);
-	record.queue = (struct record_queue){
-		.id = queue.record,
-		.device = queue.device,
-		.process = p->process,
-		.handle = key ? stream : 0,
-	};
-	rc = capture_writer_put(c->host.writer, &record);
+	if (rc == 0)
+		rc = accel_queue(&c->host, p->process, queue.device, key ? stream : 0,
+				 &queue.record);
 	if (rc < 0)
 		return rc;
 	if (vec_push(&p->queues, queue) < 0 ||

@@ -25,6 +25,38 @@ int accel_info_number(struct capture_writer *w, const char *key, uint64_t number
 	return accel_info(w, key, text);
 }
 
+int accel_device(const struct accel_host *host, struct record_device *device, const char *runtime,
+		 const char *vendor)
+{
+	struct record record = { .type = RECORD_DEVICE };
+	int rc = capture_writer_string(host->writer, runtime, &device->runtime);
+
+	if (rc == 0 && vendor)
+		rc = capture_writer_string(host->writer, vendor, &device->vendor);
+	if (rc < 0)
+		return rc;
+	device->id = host->number(host->data);
+	record.device = *device;
+	return capture_writer_put(host->writer, &record);
+}
+
+int accel_queue(const struct accel_host *host, uint32_t process, uint32_t device, uint64_t handle,
+		uint32_t *ret)
+{
+	struct record record = {
+		.type = RECORD_QUEUE,
+		.queue = {
+			.id = host->number(host->data),
+			.device = device,
+			.process = process,
+			.handle = handle,
+		},
+	};
+
+	*ret = record.queue.id;
+	return capture_writer_put(host->writer, &record);
+}
+
 int accel_done(struct capture_writer *w, const struct accel_done *done)
 {
 	bool is_copy = done->kind == LAUNCH_COPY || done->kind == LAUNCH_FILL;

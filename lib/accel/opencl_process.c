@@ -2,6 +2,8 @@
 /* Processes, threads, queues and devices. */
 #include "accel/opencl.h"
 
+#include "accel/info.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,38 +110,30 @@ static bool find_device_name(struct opencl *o, const struct opencl_process *p, u
 static int device_record(struct opencl *o, struct opencl_process *p, uint64_t handle,
 			 uint32_t index, uint32_t *ret)
 {
-	struct record record = { .type = RECORD_DEVICE };
-	struct record_device *device = &record.device;
+	struct record_device device = { .index = index };
 	char name[DEVICE_NAME_MAX] = "OpenCL device";
 	bool is_pocl = find_device_name(o, p, handle, name);
-	uint32_t name_id;
 	int rc;
 
 	if (!is_pocl)
 		snprintf(name, sizeof(name), "OpenCL device");
-	rc = capture_writer_string(o->host.writer, name, &name_id);
+	rc = capture_writer_string(o->host.writer, name, &device.name);
 	if (rc < 0)
 		return rc;
-	uint64_t *known = hash_get(&o->device_names, hash_pair(name_id, index));
+	uint64_t *known = hash_get(&o->device_names, hash_pair(device.name, index));
 	if (known) {
 		*ret = (uint32_t)*known;
 		return 0;
 	}
-	device->id = o->host.number(o->host.data);
-	device->index = index;
-	device->name = name_id;
-	rc = capture_writer_string(o->host.writer, "opencl", &device->runtime);
-	if (rc == 0 && is_pocl) {
+	if (is_pocl) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-		device->units = cpus > 0 ? (uint64_t)cpus : 0;
-		rc = capture_writer_string(o->host.writer, "POCL", &device->vendor);
+		device.units = cpus > 0 ? (uint64_t)cpus : 0;
 	}
+	rc = accel_device(&o->host, &device, "opencl", is_pocl ? "POCL" : NULL);
 	if (rc == 0)
-		rc = capture_writer_put(o->host.writer, &record);
+		rc = hash_set(&o->device_names, hash_pair(device.name, index), device.id);
 	if (rc == 0)
-		rc = hash_set(&o->device_names, hash_pair(name_id, index), device->id);
-	if (rc == 0)
-		*ret = device->id;
+		*ret = device.id;
 	return rc;
 }
 
@@ -168,28 +162,11 @@ int opencl_device(struct opencl *o, struct opencl_process *p, uint64_t handle, u
 	return 0;
 }
 
-static int put_queue(struct opencl *o, struct opencl_process *p, const struct opencl_queue *q)
-{
-	struct record record = {
-		.type = RECORD_QUEUE,
-		.queue = {
-			.id = q->record,
-			.device = q->device,
-			.process = p->process,
-			.handle = q->handle,
-		},
-	};
-
-	return capture_writer_put(o->host.writer, &record);
-}
-
 /* A queue at a handle that was not used before. */
 static int add_queue(struct opencl *o, struct opencl_process *p, struct opencl_queue *queue)
 {
-	int rc;
+	int rc = accel_queue(&o->host, p->process, queue->device, queue->handle, &queue->record);
 
-	queue->record = o->host.number(o->host.data);
-	rc = put_queue(o, p, queue);
 	if (rc < 0)
 		return rc;
 	if (vec_push(&p->queues, *queue) < 0 ||

@@ -2,6 +2,7 @@
 /* Devices, queues and lists. */
 #include "accel/ze.h"
 
+#include "accel/info.h"
 #include "base/span.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ int ze_device(struct ze *z, struct ze_process *p, uint64_t handle, uint32_t *ret
 	struct ze_device none = { 0 };
 	struct ze_device *device =
 		!handle && p->devices.len == 1 ? p->devices.data : find_device(p, handle);
-	struct record record = { .type = RECORD_DEVICE };
+	struct record_device record = { 0 };
 	uint64_t *known;
 	uint32_t index;
 	int rc = 0;
@@ -85,41 +86,27 @@ int ze_device(struct ze *z, struct ze_process *p, uint64_t handle, uint32_t *ret
 		*ret = device->record = (uint32_t)*known;
 		return 0;
 	}
-	record.device.id = z->host.number(z->host.data);
-	record.device.index = index;
-	record.device.name = device->name;
-	record.device.vendor = device->vendor;
+	record.index = index;
+	record.name = device->name;
+	record.vendor = device->vendor;
 	if (!device->name)
-		rc = capture_writer_string(z->host.writer, "Level Zero device",
-					   &record.device.name);
+		rc = capture_writer_string(z->host.writer, "Level Zero device", &record.name);
 	if (rc == 0)
-		rc = capture_writer_string(z->host.writer, "levelzero", &record.device.runtime);
+		rc = accel_device(&z->host, &record, "levelzero", NULL);
 	if (rc == 0)
-		rc = capture_writer_put(z->host.writer, &record);
-	if (rc == 0)
-		rc = hash_set(&z->devices, hash_pair(device->name, index), record.device.id);
-	*ret = device->record = record.device.id;
+		rc = hash_set(&z->devices, hash_pair(device->name, index), record.id);
+	*ret = device->record = record.id;
 	return rc;
 }
 
 static int add_queue(struct ze *z, struct ze_process *p, uint64_t device, uint64_t handle,
 		     struct ze_queue *ret)
 {
-	struct record record = { .type = RECORD_QUEUE };
-	struct ze_queue queue;
-	int rc = ze_device(z, p, device, &queue.device);
+	int rc = ze_device(z, p, device, &ret->device);
 
-	if (rc < 0)
-		return rc;
-	queue.record = z->host.number(z->host.data);
-	record.queue = (struct record_queue){
-		.id = queue.record,
-		.device = queue.device,
-		.process = p->process,
-		.handle = handle == device ? 0 : handle,
-	};
-	*ret = queue;
-	return capture_writer_put(z->host.writer, &record);
+	return rc < 0 ? rc
+		      : accel_queue(&z->host, p->process, ret->device,
+				    handle == device ? 0 : handle, &ret->record);
 }
 
 /* A queue that was made at @handle; what was there before is gone. */
