@@ -448,13 +448,19 @@ int sheet_print(FILE *out, const struct sheet *t, unsigned width, struct err *er
 
 /* ---- for programs ---- */
 
-/* In quotes where it must be. */
+/* In quotes where it must be. Control characters are no part of such a field, and whoever looks at it does so on a
+ * terminal, too; JSON has them. */
 static void csv_text(struct strbuf *out, const char *text)
 {
-	if (strpbrk(text, ",\"\r\n"))
-		csv_quote(out, text);
+	struct strbuf safe = { 0 };
+
+	utf8_append_safe(&safe, text, strlen(text));
+	out->failed |= safe.failed;
+	if (strpbrk(text, ",\""))
+		csv_quote(out, strbuf_text(&safe));
 	else
-		strbuf_puts(out, text);
+		strbuf_puts(out, strbuf_text(&safe));
+	strbuf_release(&safe);
 }
 
 static void csv_cell(struct strbuf *out, const struct sheet *t, size_t row, size_t column)

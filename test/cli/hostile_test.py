@@ -85,6 +85,21 @@ class Captures(unittest.TestCase):
         self.assertNotEqual(soft, 'unlimited')
         self.assertLessEqual(int(soft), total)
 
+    def test_names_that_are_orders(self):
+        """No view gives any to a terminal, as a table or as its lines; JSON has the name as it is."""
+        order = 'a\033]0;b\a\u202e'
+        events = [{'ph': 'X', 'name': order, 'cat': cat, 'pid': 1, 'tid': 1, 'ts': 10, 'dur': 5,
+                   'args': {'device': 0, 'stream': 7, 'correlation': 1}}
+                  for cat in ('cpu_op', 'kernel', 'user_annotation', 'python_function')]
+        with open(self.path, 'w', encoding='ascii') as file:
+            json.dump({'traceEvents': events}, file)
+        for view in 'kernels', 'code', 'functions', 'tree', 'ops', 'steps', 'processes', 'where':
+            for form in [], ['--csv']:
+                done = run('report', '--view', view, *form, self.path)
+                self.assertNotRegex(done.stdout, '[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]', (view, form))
+        rows = json.loads(run('report', '--view', 'kernels', '--json', self.path).stdout)
+        self.assertIn(json.dumps(order)[1:-1], json.dumps(rows))
+
     def test_name_without_end(self):
         """In a trace of 100 KB: looked at once, not again and again as it comes."""
         for text in ('{"traceEvents":[{"ph":"X","name":"', '{"x":"', '[{"frame":{"name":"',

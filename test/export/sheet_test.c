@@ -141,7 +141,7 @@ static void test_csv(void **state)
 	char *text = output(write_csv, 0);
 	assert_string_equal(text, "kernel,time_ns,share,count,mean_ns\r\n"
 				  "gemm_a_very_long_name_indeed,1520400,0.512,1234567,640\r\n"
-				  "\"a\"\"b,\x1b[31m\n\xff\",98700,,,75120\r\n");
+				  "\"a\"\"b,\ufffd[31m\ufffd\ufffd\",98700,,,75120\r\n");
 	free(text);
 }
 
