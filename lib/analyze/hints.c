@@ -42,6 +42,23 @@ static void add_time(struct strbuf *out, uint64_t ns)
 		      value, units[i].unit);
 }
 
+/* "1,234,567", as everywhere else in a report. */
+static const char *count_text(uint64_t number, char ret[32])
+{
+	char digits[24];
+	size_t size = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	char *out = ret;
+	for (size_t i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return ret;
+}
+
+#define COUNT(number) count_text(number, (char[32]){ 0 })
+
 static const char *device_word(const struct hint_facts *f)
 {
 	return strcmp(f->runtime, "opencl") ? "GPU" : "device";
@@ -99,7 +116,7 @@ static uint64_t say_graph(const struct hint_facts *f, struct strbuf *out)
 		strbuf_puts(out, "Fewer, larger launches");
 	if (f->has_torch)
 		strbuf_puts(out, " or torch.compile(mode=\"reduce-overhead\")");
-	strbuf_printf(out, ": %llu ops of ", (unsigned long long)f->ops);
+	strbuf_printf(out, ": %s ops of ", COUNT(f->ops));
 	add_time(out, f->device_ns / f->ops);
 	strbuf_puts(out, " each");
 	if (f->launched_idle * 2 > f->ops)
@@ -123,8 +140,8 @@ static uint64_t say_sync(const struct hint_facts *f, struct strbuf *out)
 		return 0;
 	strbuf_printf(out, "Wait less often: %s", f->sync.text);
 	add_where(out, "in", &f->sync);
-	strbuf_printf(out, ", %llu times, leaves the %s idle for ",
-		      (unsigned long long)f->sync.count, device_word(f));
+	strbuf_printf(out, ", %s times, leaves the %s idle for ", COUNT(f->sync.count),
+		      device_word(f));
 	add_time(out, f->sync.ns);
 	strbuf_printf(out, " (%.1f %%).", percent(f->sync.ns, f->window_ns));
 	return gain;
@@ -175,8 +192,8 @@ static uint64_t say_compile(const struct hint_facts *f, struct strbuf *out)
 	add_where(out, "in", p);
 	strbuf_puts(out, " again and again: ");
 	add_time(out, p->ns);
-	strbuf_printf(out, " (%.1f %%) at %llu moments between launches",
-		      percent(p->ns, f->window_ns), (unsigned long long)p->count);
+	strbuf_printf(out, " (%.1f %%) at %s moments between launches",
+		      percent(p->ns, f->window_ns), COUNT(p->count));
 	if (f->has_torch)
 		strbuf_puts(out, "; TORCH_LOGS=recompiles says why, dynamic=True may help");
 	strbuf_putc(out, '.');
@@ -219,9 +236,8 @@ static uint64_t say_pageable(const struct hint_facts *f, struct strbuf *out)
 	uint64_t ns = in_window(f, p->ns);
 	if (p->count < 2 || !is_part(ns, f->window_ns, WORTH_PERCENT))
 		return 0;
-	strbuf_printf(out, "Pin host memory%s: %llu copies of pageable memory take ",
-		      f->has_torch ? " (pin_memory=True, non_blocking=True)" : "",
-		      (unsigned long long)p->count);
+	strbuf_printf(out, "Pin host memory%s: %s copies of pageable memory take ",
+		      f->has_torch ? " (pin_memory=True, non_blocking=True)" : "", COUNT(p->count));
 	add_time(out, p->ns);
 	strbuf_printf(out, " (%.1f %%)", percent(ns, f->window_ns));
 	add_where(out, "in", p);
@@ -235,9 +251,9 @@ static uint64_t say_serial(const struct hint_facts *f, struct strbuf *out)
 	if (p->count < MANY_OPS || !is_part(p->ns, f->window_ns, 10))
 		return 0;
 	strbuf_printf(out,
-		      "Streams take turns: %llu kernels that do not fill the %s waited for another "
+		      "Streams take turns: %s kernels that do not fill the %s waited for another "
 		      "stream's, ",
-		      (unsigned long long)p->count, device_word(f));
+		      COUNT(p->count), device_word(f));
 	add_time(out, p->ns);
 	strbuf_printf(out, " in all (%.1f %%); look for work on the default stream.",
 		      percent(p->ns, f->window_ns));
@@ -266,9 +282,9 @@ static uint64_t say_fp32(const struct hint_facts *f, struct strbuf *out)
 	if (!f->has_tensor_cores || !is_part(p->ns, f->device_ns, 10) ||
 	    !is_part(in_window(f, p->ns), f->window_ns, WORTH_PERCENT))
 		return 0;
-	strbuf_printf(out, "fp32 off the %s: %llu matrix products, ",
+	strbuf_printf(out, "fp32 off the %s: %s matrix products, ",
 		      strncmp(f->arch, "gfx", 3) ? "tensor cores" : "matrix cores",
-		      (unsigned long long)p->count);
+		      COUNT(p->count));
 	add_time(out, p->ns);
 	strbuf_printf(out, " (%.1f %% of device time); use ", percent(p->ns, f->device_ns));
 	if (f->has_tf32 && f->has_torch)
@@ -283,8 +299,7 @@ static uint64_t say_old_gemm(const struct hint_facts *f, struct strbuf *out)
 	const struct hint_part *p = &f->gemm_old;
 	if (!*f->arch || !is_part(p->ns, f->device_ns, 20) || !is_part(p->ns, f->gemm.ns, 50))
 		return 0;
-	strbuf_printf(out, "%llu of %llu GEMM launches (", (unsigned long long)p->count,
-		      (unsigned long long)f->gemm.count);
+	strbuf_printf(out, "%s of %s GEMM launches (", COUNT(p->count), COUNT(f->gemm.count));
 	add_time(out, p->ns);
 	strbuf_puts(out, " of ");
 	add_time(out, f->gemm.ns);
@@ -328,8 +343,8 @@ static uint64_t say_rank(const struct hint_facts *f, struct strbuf *out)
 	const struct hint_part *p = &f->slow_rank;
 	if (p->count < 3 || !is_part(p->ns, f->window_ns, WORTH_PERCENT))
 		return 0;
-	strbuf_printf(out, "%s is last at %llu collectives; the others wait ", p->text,
-		      (unsigned long long)p->count);
+	strbuf_printf(out, "%s is last at %s collectives; the others wait ", p->text,
+		      COUNT(p->count));
 	add_time(out, p->ns);
 	strbuf_printf(out, " for it (%.1f %%).", percent(p->ns, f->window_ns));
 	return p->ns;

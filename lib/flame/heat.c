@@ -159,12 +159,20 @@ static int make_profile(struct heat *h)
 
 /* ---- the grid ---- */
 
+/* Of a grid with more pieces than samples, all that is seen are the moments they were taken at. */
+static bool has_samples_for(const struct heat *h, uint64_t columns)
+{
+	bool is_sampled = h->metric->kinds == 1u << EVENT_KIND_SAMPLE;
+	return !is_sampled || columns * HEAT_ROWS <= h->events.len;
+}
+
 static void choose_columns(struct heat *h)
 {
 	uint64_t all_ns = h->end_ns - h->begin_ns;
 
 	h->column_ns = COLUMN_NS;
-	while (all_ns / h->column_ns < COLUMNS_MIN && h->column_ns > COLUMN_NS_MIN)
+	while (all_ns / h->column_ns < COLUMNS_MIN && h->column_ns > COLUMN_NS_MIN &&
+	       has_samples_for(h, all_ns * 10 / h->column_ns + 1))
 		h->column_ns /= 10;
 	while (all_ns / h->column_ns >= COLUMNS_MAX)
 		h->column_ns *= 10;

@@ -113,13 +113,13 @@ static void test_graph(void **state)
 	(void)state;
 	struct hint_facts f = eager();
 	expect(f, "graph",
-	       "CUDA graph or torch.compile(mode=\"reduce-overhead\"): 1000 ops of 10.0 us each, "
+	       "CUDA graph or torch.compile(mode=\"reduce-overhead\"): 1,000 ops of 10.0 us each, "
 	       "90 % of them launched on an idle GPU. Blocker: item in main (a.py:2).",
 	       90 * MS);
 	f.runtime = "opencl";
 	f.has_torch = false;
 	expect(f, "graph",
-	       "Fewer, larger launches: 1000 ops of 10.0 us each, 90 % of them launched on an idle "
+	       "Fewer, larger launches: 1,000 ops of 10.0 us each, 90 % of them launched on an idle "
 	       "device.",
 	       90 * MS);
 	f = eager();

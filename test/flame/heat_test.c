@@ -101,20 +101,38 @@ static void test_moments(void **state)
 {
 	(void)state;
 	static const struct made events[] = {
-		{ EVENT_KIND_SAMPLE, 1, ORIGIN + 30, 0, 2 },
-		{ EVENT_KIND_SAMPLE, 2, ORIGIN + 30, 0, 1 },
-		{ EVENT_KIND_SAMPLE, 1, ORIGIN + 1000000, 0, 4 },
-		{ EVENT_KIND_SAMPLE, 1, 7, 0, 100 }, /* before everything */
+		{ EVENT_KIND_LAUNCH, 1, ORIGIN + 30, 0, 2 },
+		{ EVENT_KIND_LAUNCH, 2, ORIGIN + 30, 0, 1 },
+		{ EVENT_KIND_LAUNCH, 1, ORIGIN + 1000000, 0, 4 },
+		{ EVENT_KIND_LAUNCH, 1, 7, 0, 100 }, /* before everything */
 	};
 	CLEANUP(heat_release) struct heat h;
 
 	/* A millisecond: columns of 0.1 ms, pieces of 2 us. */
-	assert_int_equal(make_heat(&h, "cpu-samples", events, ARRAY_SIZE(events)), 0);
+	assert_int_equal(make_heat(&h, "launches", events, ARRAY_SIZE(events)), 0);
 	assert_int_equal(h.column_ns, 100000);
 	assert_int_equal(h.columns, 11);
 	assert_int_equal(value_at(&h, 0, 0), 3);
 	assert_int_equal(value_at(&h, 10, 0), 4);
 	assert_int_equal(profile_total(h.profile, PROFILE_ROOT, 0), 7);
+}
+
+/* Of three samples narrower columns would show nothing but when they were taken. */
+static void test_few_samples(void **state)
+{
+	(void)state;
+	static const struct made events[] = {
+		{ EVENT_KIND_SAMPLE, 1, ORIGIN, 0, 1 },
+		{ EVENT_KIND_SAMPLE, 1, ORIGIN + 10000000, 0, 1 },
+		{ EVENT_KIND_SAMPLE, 1, ORIGIN + 20000000, 0, 1 },
+	};
+	CLEANUP(heat_release) struct heat h;
+
+	assert_int_equal(make_heat(&h, "cpu-samples", events, ARRAY_SIZE(events)), 0);
+	assert_int_equal(h.column_ns, SECOND);
+	assert_int_equal(h.columns, 1);
+	assert_int_equal(value_at(&h, 0, 0), 2);
+	assert_int_equal(value_at(&h, 0, 1), 1);
 }
 
 static void test_hours_have_wider_columns(void **state)
@@ -180,11 +198,9 @@ static void test_pictures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spans),
-		cmocka_unit_test(test_moments),
-		cmocka_unit_test(test_hours_have_wider_columns),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_pictures),
+		cmocka_unit_test(test_spans),       cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_few_samples), cmocka_unit_test(test_hours_have_wider_columns),
+		cmocka_unit_test(test_nothing),     cmocka_unit_test(test_pictures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
