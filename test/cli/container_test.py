@@ -229,12 +229,7 @@ class Container(unittest.TestCase):
 
     def test_by_inner_number(self):
         """A process is meant by the number that it has in there with -G, and told of without."""
-        root = cgroup_root()
-        path = f'{root}/accel-prof-test-inner-{os.getpid()}'
-        try:
-            os.makedirs(path)
-        except (OSError, TypeError) as error:
-            self.skipTest(f'no control group can be made: {error}')
+        path, name = self.group()
         # Two that follow each other, and that nobody has outside.
         inner = next(n for n in range(31000, 1000, -1)
                      if not os.path.exists(f'/proc/{n}') and not os.path.exists(f'/proc/{n + 1}'))
@@ -246,11 +241,6 @@ class Container(unittest.TestCase):
         def end():
             os.killpg(process.pid, 9)
             process.wait()
-            for _ in range(500):
-                with contextlib.suppress(OSError):
-                    os.rmdir(path)
-                    return
-                time.sleep(0.01)
         self.addCleanup(end)
         shells, splits = [], []
         for _ in range(500):
@@ -264,16 +254,16 @@ class Container(unittest.TestCase):
                 file.write(str(pid))
         with tempfile.TemporaryDirectory() as folder:
             data = os.path.join(folder, 'a.data')
-            done = run('record', '-o', data, '-F', '999', '-G', os.path.basename(path), '-p',
+            done = run('record', '-o', data, '-F', '999', '-G', name, '-p',
                        str(inner + 1), '--duration', '0.4')
             self.assertEqual(done.returncode, 0, done.stderr)
             capture = Capture(data)
             self.assertEqual({(Capture.field(p, 'pid'), Capture.field(p, 'ns_pid'))
                               for p in capture.processes.values()}, {(splits[1], inner + 1)})
             self.assertGreater(len(capture.samples), 10)
-            done = run('record', '-o', data, '-G', os.path.basename(path), '-p', '999')
+            done = run('record', '-o', data, '-G', name, '-p', '999')
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"no process of '{os.path.basename(path)}' calls itself 999", done.stderr)
+            self.assertIn(f"no process of '{name}' calls itself 999", done.stderr)
             done = run('record', '-o', data, '-p', str(inner))
             self.assertEqual(done.returncode, 1)
             self.assertIn(f'{splits[0]} calls itself so inside its container: use -p {splits[0]}',
