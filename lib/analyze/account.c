@@ -191,8 +191,8 @@ static int run_gap(struct run *run, uint64_t begin_ns, uint64_t end_ns, uint32_t
  * While only one runs the time is its own. While several run, a moment dt gives each dt * d / S,
  * d its duration and S the sum of all that run: so with A = integral of dt / S, a part is due
  * d * (A at its end - A at its start). A is kept in units of 2^-64; d < 2^62 and the difference is
- * at most 1, so the product fits. The shares are rounded by rounding their running sum, which makes
- * them add up to the integral number of nanoseconds there are.
+ * at most 1, so the product fits. The shares are rounded by rounding their running sum, and the last
+ * gets what is left, as A is a little less than it should be: they add up to the nanoseconds there are.
  */
 static int chain_share(const struct part *parts, size_t n, uint64_t *ret_ns)
 {
@@ -211,7 +211,7 @@ static int chain_share(const struct part *parts, size_t n, uint64_t *ret_ns)
 		return -ENOMEM;
 
 	wide total = 0, area = 0;
-	uint64_t active = 0, now = parts[0].start_ns;
+	uint64_t active = 0, now = parts[0].start_ns, shared = 0;
 	size_t only = 0; /* XOR of the active ones' numbers: that of the one when there is one */
 	for (size_t s = 0, e = 0; e < n;) {
 		bool is_start = s < n && parts[s].start_ns <= ends[order[e]];
@@ -219,10 +219,12 @@ static int chain_share(const struct part *parts, size_t n, uint64_t *ret_ns)
 		uint64_t at = is_start ? parts[i].start_ns : parts[i].end_ns;
 		uint64_t duration = parts[i].end_ns - parts[i].start_ns;
 
-		if (active == 1)
+		if (active == 1) {
 			ret_ns[only] += at - now;
-		else if (at > now)
+		} else if (at > now) {
 			area += ((wide)(at - now) << 64) / total;
+			shared += at - now;
+		}
 		now = at;
 		only ^= i;
 		if (is_start) {
@@ -242,8 +244,9 @@ static int chain_share(const struct part *parts, size_t n, uint64_t *ret_ns)
 	uint64_t given = 0;
 	for (size_t i = 0; i < n; i++) {
 		sum += share[i];
-		ret_ns[i] += (uint64_t)(sum >> 64) - given;
-		given = (uint64_t)(sum >> 64);
+		uint64_t until = i + 1 < n ? (uint64_t)(sum >> 64) : shared;
+		ret_ns[i] += until - given;
+		given = until;
 	}
 	return 0;
 }
