@@ -531,7 +531,7 @@ int capture_writer_code_object(struct capture_writer *w, const struct record_cod
 		struct record rec = { .type = RECORD_CODE_OBJECT, .code_object = *object };
 		rec.code_object.total_bytes = size;
 		rec.code_object.part_offset = offset;
-		rec.code_object.part.data = (const uint8_t *)data + offset;
+		rec.code_object.part.data = part ? (const uint8_t *)data + offset : NULL;
 		rec.code_object.part.size = part;
 		int rc = capture_writer_put(w, &rec);
 		if (rc < 0)
