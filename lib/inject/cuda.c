@@ -124,7 +124,15 @@ static void tell_kernel(const struct cupti_call *call, const unsigned char *func
 
 /* Within a call of CUPTI's. Who has the lock asks CUPTI just now; if that waits for what CUPTI holds
  * while it calls us, nobody would ever go on. */
-#define LOCK_NS 100000000
+#define LOCK_NS 1000000000
+
+/* Set by the watching thread: contexts that end and modules are of interest, too. */
+static bool is_sampled;
+
+static bool samples_are_taken(void)
+{
+	return __atomic_load_n(&is_sampled, __ATOMIC_ACQUIRE);
+}
 
 static bool lock_samples(void)
 {
@@ -141,7 +149,8 @@ static void drain_within(void *ending)
 {
 	if (!lock_samples())
 		return;
-	samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
+	if (samples_are_taken())
+		samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
 	if (ending)
 		samples_forget_context(&cupti, ending);
 	pthread_mutex_unlock(&sample_lock);
@@ -150,8 +159,9 @@ static void drain_within(void *ending)
 static void on_resource(uint32_t id, const void *details)
 {
 	const struct cupti_resource *resource = details;
+	bool is_needed = samples_are_taken();
 
-	if (id == CUPTI_CONTEXT_ENDS && accel_prof_cuda_samplers)
+	if (id == CUPTI_CONTEXT_ENDS && is_needed)
 		drain_within(resource->context);
 	if (!resource->descriptor)
 		return;
@@ -159,7 +169,7 @@ static void on_resource(uint32_t id, const void *details)
 		graph_node(&cupti, resource->descriptor, tell);
 	if (id == CUPTI_NODE_CLONED)
 		graph_node_copied(&cupti, resource->descriptor);
-	if (!accel_prof_cuda_samplers)
+	if (!is_needed)
 		return;
 	if (id == CUPTI_MODULE_LOADED)
 		samples_see_module(&cupti, resource->descriptor);
@@ -335,8 +345,20 @@ static void enable_calls(uint32_t enable)
 			cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, id);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CREATED);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CLONED);
-	if (enable && !accel_prof_cuda_samplers)
+}
+
+static void want_samples(bool is_wanted)
+{
+	const uint32_t enable = is_wanted;
+
+	if (is_wanted == is_sampled)
 		return;
+	__atomic_store_n(&is_sampled, is_wanted, __ATOMIC_RELEASE);
+	if (!is_wanted) {
+		pthread_mutex_lock(&sample_lock);
+		samples_end(&cupti);
+		pthread_mutex_unlock(&sample_lock);
+	}
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_ENDS);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED);
 	cupti.enable_callback(enable, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_UNLOADED);
@@ -404,9 +426,7 @@ static void end(void)
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		cupti.disable(kinds[i]);
 	enable_calls(0);
-	pthread_mutex_lock(&sample_lock);
-	samples_end(&cupti);
-	pthread_mutex_unlock(&sample_lock);
+	want_samples(false);
 	cupti.flush(1);
 	cupti.unsubscribe(subscriber);
 	subscriber = NULL;
@@ -422,6 +442,8 @@ static void look(void)
 
 	if (now > before && is_on) {
 		batch_send();
+		/* Samples begin anew, with the names of all there is to them. */
+		want_samples(false);
 		batch_forget_names();
 		show_devices();
 	} else if (now > before) {
@@ -431,12 +453,14 @@ static void look(void)
 		is_on = false;
 	}
 	before = now;
+	if (is_on)
+		want_samples(accel_prof_cuda_samplers != 0);
 }
 
 static void take(uint32_t all)
 {
 	cupti.flush(all);
-	if (accel_prof_cuda_samplers) {
+	if (is_sampled) {
 		pthread_mutex_lock(&sample_lock);
 		samples_drain(&cupti, now_ns(), accel_prof_cuda_serializers != 0);
 		pthread_mutex_unlock(&sample_lock);

@@ -13,7 +13,7 @@ import time
 import unittest
 from collections import Counter
 
-from command import PROGRAM, SOURCE_DIR, everywhere, run
+from command import PROGRAM, SOURCE_DIR, run
 from launch_test import Capture, Record, functions
 
 BUILD = os.path.dirname(os.environ['WORKLOAD_DIR'])
@@ -197,15 +197,19 @@ class Paced(Mocks):
         for inject in '--no-inject', '-q':
             callers, lent, count = self.quarters('--stack-share', '1', inject)
             self.assertGreater(lent, count / 4)
-            self.assertAlmostEqual(callers['red'] / count, 0.25, delta=0.05, msg=callers)
-            self.assertAlmostEqual(callers['most'] / count, 0.75, delta=0.05, msg=callers)
+            # Walks end in the libraries until their tables are there, which takes a busy machine longer.
+            whole = callers['red'] + callers['most']
+            self.assertGreater(whole, 0.7 * count, callers)
+            # By chance: a stack stands for as many launches as a busy machine had it wait for.
+            self.assertAlmostEqual(callers['red'] / whole, 0.25, delta=0.08, msg=callers)
             self.assertIn('a stack of its own', run('report', '-i', self.data).stdout)
 
     def test_all(self):
         callers, lent, count = self.quarters('--stack-share', '100', '--no-inject')
         self.assertEqual(lent, 0)
-        # Walks end in the libraries until their tables are there.
-        self.assertAlmostEqual(callers['red'] / count, 0.25, delta=0.02, msg=callers)
+        whole = callers['red'] + callers['most']
+        self.assertGreater(whole, 0.7 * count, callers)
+        self.assertAlmostEqual(callers['red'] / whole, 0.25, delta=0.02, msg=callers)
 
     def test_wrong(self):
         for share in '0', '101', 'x':
@@ -397,10 +401,11 @@ class Faults(Mocks):
             time.sleep(0.05)
         return process
 
-    def steady(self):
+    def steady(self, **environment):
         library = os.path.realpath(os.path.join(BUILD, '../lib/inject/libaccel-prof-cuda.so'))
         target = subprocess.Popen([WORKLOAD, 'steady', '1000000', CUBIN],
-                                  env={**self.environment, 'CUDA_INJECTION64_PATH': library})
+                                  env={**self.environment, **environment,
+                                       'CUDA_INJECTION64_PATH': library})
         self.addCleanup(target.wait)
         self.addCleanup(target.kill)
         return target
@@ -446,20 +451,29 @@ class Faults(Mocks):
         self.assertIsNone(target.poll())
 
     def test_two_recorders(self):
-        """The second is told names that the first knows already."""
-        target = self.steady()
-        with everywhere():
-            time.sleep(1)
-            recorder = self.recorder(target.pid)
-            time.sleep(2)
-            recorder.send_signal(signal.SIGINT)
-            self.assertEqual(recorder.wait(timeout=60), 0)
-        capture = Capture(self.data)
-        # Until it looks at who listens, ten times a second, it goes by what the first one knows.
-        start = min(r.ns('start') for r in capture.records['DISPATCH'])
-        names = {capture.kernels.get(r.number('kernel')) for r in capture.records['DISPATCH']
-                 if r.ns('start') > start + 10 ** 9}
-        self.assertEqual(names, {'red_kernel'})
+        """The second is told all names that the first knows already."""
+        target = self.steady(FAKE_CUPTI_PCS='red_kernel:90:long_scoreboard:6')
+        for first in ['-p', str(target.pid)], ['-p', str(target.pid), '--instructions']:
+            data = os.path.join(self.folder, 'first.data')
+            with subprocess.Popen([PROGRAM, 'record', '-q', *first, '-o', data],
+                                  stdin=subprocess.DEVNULL) as before:
+                while not os.path.exists(data) and before.poll() is None:
+                    time.sleep(0.05)
+                time.sleep(1)
+                recorder = self.recorder(target.pid, '--instructions')
+                time.sleep(2.5)
+                for process in recorder, before:
+                    process.send_signal(signal.SIGINT)
+                    self.assertEqual(process.wait(timeout=60), 0)
+            capture = Capture(self.data)
+            # Until it looks at who listens, ten times a second, it goes by what the first one knows.
+            start = min(r.ns('start') for r in capture.records['DISPATCH'])
+            names = {capture.kernels.get(r.number('kernel')) for r in capture.records['DISPATCH']
+                     if r.ns('start') > start + 10 ** 9}
+            self.assertEqual(names, {'red_kernel'})
+            samples = {(capture.kernels.get(r.number('kernel')), r['reason'])
+                       for r in capture.records['PC_SAMPLE'] if r.ns('time') > start + 10 ** 9}
+            self.assertEqual(samples, {('red_kernel', 'long_scoreboard')})
 
     def test_target_dies(self):
         target = self.steady()
