@@ -96,7 +96,8 @@ enum cuda_nesting {
 
 struct cuda_thread {
 	uint32_t device; /* ordinal + 1, of its current context; 0: not known */
-	uint64_t launch; /* correlation of its last one that was seen from outside */
+	uint64_t launch; /* correlation of its last one that was seen from outside, */
+	uint64_t launched_ns;
 	bool is_waiting; /* @pending is a launch that no call of the driver followed yet */
 	struct accel_event pending; /* its stack and text are gone */
 };

@@ -59,7 +59,7 @@ static void set_kernel_launch(const struct accel_event *e, struct record_launch 
 /* enum inject_launch_kind, of a node that of its work; 0: not told. */
 static uint32_t told_kind(const struct accel_event *e)
 {
-	uint32_t kind = (uint32_t)(e->value[0] >> 32);
+	uint32_t kind = INJECT_LAUNCH_KIND(e->value[0]);
 
 	if ((e->site->id & SITE_MASK) != SITE_TOLD_LAUNCH)
 		return 0;
@@ -150,6 +150,7 @@ int cuda_put_launch(struct cuda *c, struct cuda_process *p, struct cuda_thread *
 	record.launch.queue = queue.record;
 	record.launch.correlation = c->host.correlation(c->host.data);
 	thread->launch = record.launch.correlation;
+	thread->launched_ns = e->time_ns;
 	c->stats.launches++;
 	c->stats.untimed += !p->is_told;
 	return capture_writer_put(c->host.writer, &record);

@@ -50,14 +50,15 @@ int cuda_told_launch(struct cuda *c, struct cuda_process *p, const struct accel_
 	struct cuda_told *told = NULL;
 	int rc = cuda_thread(p, e->tid, &thread);
 
-	if (rc == 0 && e->value[0] >> 32 == INJECT_LAUNCH_NODE)
+	if (rc == 0 && INJECT_LAUNCH_KIND(e->value[0]) == INJECT_LAUNCH_NODE)
 		return cuda_told_node(c, p, e);
 	if (rc == 0)
 		rc = told_slot(p, (uint32_t)e->value[0], &told);
 	if (rc < 0)
 		return rc;
-	/* The first one was seen from outside as well, just before. */
-	if (!p->is_told && thread->launch)
+	/* A thread's first one may have been seen from outside as well, just before. */
+	if (thread->launch &&
+	    thread->launched_ns + INJECT_LAUNCH_AGE(e->value[0]) * 1000 >= e->time_ns)
 		c->stats.untimed -= c->stats.untimed > 0;
 	else
 		thread->launch = 0;

@@ -106,15 +106,29 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t told_since_ns; /* 0: launches are not told */
+static bool is_told_long;
+
+static uint64_t age(void)
+{
+	uint64_t us = is_told_long ? INJECT_AGE_MAX : (now_ns() - told_since_ns) / 1000;
+
+	if (us < INJECT_AGE_MAX)
+		return us;
+	is_told_long = true;
+	return INJECT_AGE_MAX;
+}
+
 static void tell(const uint64_t word[GRAPH_WORDS])
 {
-	accel_prof_cuda_launch(word[0], word[1], word[2], word[3], word[4], word[5]);
+	accel_prof_cuda_launch(word[0] | INJECT_LAUNCH(0, 0, age()), word[1], word[2], word[3],
+			       word[4], word[5]);
 }
 
 static void tell_kernel(const struct cupti_call *call, const unsigned char *function,
 			const unsigned char *sizes, const unsigned char *stream)
 {
-	uint64_t word[GRAPH_WORDS] = { call->correlation | (uint64_t)INJECT_LAUNCH_KERNEL << 32 };
+	uint64_t word[GRAPH_WORDS] = { INJECT_LAUNCH(call->correlation, INJECT_LAUNCH_KERNEL, 0) };
 
 	memcpy(&word[1], function, 8);
 	memcpy(&word[2], sizes, 24);
@@ -205,7 +219,7 @@ static void on_call(void *data, int domain, uint32_t id, const void *details)
 		return;
 	}
 	if (domain != CUPTI_DOMAIN_DRIVER || id >= CALL_ID_MAX || !shape_of_id[id] ||
-	    !accel_prof_cuda_listeners)
+	    !accel_prof_cuda_listeners || !__atomic_load_n(&told_since_ns, __ATOMIC_ACQUIRE))
 		return;
 	if (call->site != CUPTI_SITE_ENTER) {
 		on_return(id, call);
@@ -232,7 +246,7 @@ static void on_call(void *data, int domain, uint32_t id, const void *details)
 	case SHAPE_CAPTURE:
 		return;
 	}
-	const uint64_t word[GRAPH_WORDS] = { call->correlation | kind << 32 };
+	const uint64_t word[GRAPH_WORDS] = { INJECT_LAUNCH(call->correlation, kind, 0) };
 	graph_launch(word, tell);
 }
 
@@ -412,6 +426,8 @@ static bool begin(void)
 	cupti.use_clock(now_ns);
 	cupti.use_buffers(on_buffer_wanted, on_buffer_done);
 	enable_calls(1);
+	is_told_long = false;
+	__atomic_store_n(&told_since_ns, now_ns(), __ATOMIC_RELEASE);
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		rc = cupti.enable(kinds[i]);
 		if (rc != CUPTI_OK)
@@ -425,6 +441,7 @@ static void end(void)
 {
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		cupti.disable(kinds[i]);
+	__atomic_store_n(&told_since_ns, 0, __ATOMIC_RELEASE);
 	enable_calls(0);
 	want_samples(false);
 	cupti.flush(1);

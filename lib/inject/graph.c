@@ -74,7 +74,7 @@ void graph_node(const struct cupti *c, const struct cupti_graph *data, graph_tel
 	}
 	if (!c->node_id || c->node_id(data->node, &id) != CUPTI_OK)
 		return;
-	word[0] = kind | (uint64_t)INJECT_LAUNCH_NODE << 32;
+	word[0] = INJECT_LAUNCH(kind, INJECT_LAUNCH_NODE, 0);
 	word[5] = id;
 	tell(word);
 }

@@ -30,6 +30,15 @@
 /* The same: of kernels that run one at a time. */
 #define INJECT_CUDA_SERIAL      "accel_prof_cuda_serial"
 #define INJECT_CUDA_SERIALIZERS "accel_prof_cuda_serializers"
+/*
+ * The first word that launch() is given: correlation, kind, and for how many microseconds the library
+ * has told of launches. One that was seen from outside since then is told, too; one before was not.
+ */
+#define INJECT_LAUNCH(correlation, kind, age) \
+	((uint32_t)(correlation) | (uint64_t)(kind) << 32 | (uint64_t)(age) << 40)
+#define INJECT_LAUNCH_KIND(word) ((uint32_t)((word) >> 32 & 0xff))
+#define INJECT_LAUNCH_AGE(word)  ((word) >> 40)
+#define INJECT_AGE_MAX           1000000 /* so long, or longer */
 /* A variable of the environment, "PERIOD:GPU,GPU...": samples each 2^PERIOD cycles, 0: as CUPTI
  * chooses; of these GPUs, none: of all. */
 #define INJECT_CUDA_SETTINGS "ACCEL_PROF_CUDA_SAMPLES"

@@ -387,7 +387,7 @@ static void test_graph_told(void **state)
 						 FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32,
 						 5 | 6ull << 32, 900 } });
 	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
-				      .value = { 77 | (uint64_t)INJECT_LAUNCH_GRAPH << 32 } });
+				      .value = { INJECT_LAUNCH(77, INJECT_LAUNCH_GRAPH, 0) } });
 	runtime_hit(&t,
 		    (struct hit){ INJECT_CUDA_BATCH, .tid = 9, .value = { 0x9000, sizeof(batch) },
 				  .text = (const char *)&batch, .text_size = sizeof(batch) });
@@ -440,12 +440,13 @@ static void test_told(void **state)
 	runtime_open(&t);
 	/* The first one is seen from outside, too. */
 	launch(&t, "cuLaunchKernel", 1, FUNCTION);
+	runtime_hit(&t, (struct hit){
+				INJECT_CUDA_LAUNCH, .tid = 1,
+				.value = { INJECT_LAUNCH(77, INJECT_LAUNCH_KERNEL, INJECT_AGE_MAX),
+					   FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32, 5 | 6ull << 32,
+					   STREAM } });
 	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
-				      .value = { 77 | (uint64_t)INJECT_LAUNCH_KERNEL << 32,
-						 FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32,
-						 5 | 6ull << 32, STREAM } });
-	runtime_hit(&t, (struct hit){ INJECT_CUDA_LAUNCH, .tid = 1,
-				      .value = { 78 | (uint64_t)INJECT_LAUNCH_COPY << 32 } });
+				      .value = { INJECT_LAUNCH(78, INJECT_LAUNCH_COPY, 0) } });
 	/* On its way when the kernel did not know yet that it is told. */
 	launch(&t, "cuLaunchKernel", 2, FUNCTION);
 	runtime_hit(&t,
@@ -470,14 +471,49 @@ static void test_told(void **state)
 	runtime_close(&t);
 }
 
+static void tell_launch(struct runtime *t, uint32_t tid, uint32_t correlation, uint64_t age)
+{
+	runtime_hit(t,
+		    (struct hit){ INJECT_CUDA_LAUNCH, .tid = tid,
+				  .value = { INJECT_LAUNCH(correlation, INJECT_LAUNCH_KERNEL, age),
+					     FUNCTION, 1 | 2ull << 32, 3 | 4ull << 32,
+					     5 | 6ull << 32, STREAM } });
+}
+
+/* The library begins to tell while threads launch: each launch is there once. */
+static void test_told_midway(void **state)
+{
+	static struct runtime t;
+
+	(void)state;
+	runtime_open(&t);
+	/* Two calls that it is in time for, and one that it is too late for. */
+	launch(&t, "cuLaunchKernel", 3, FUNCTION);
+	launch(&t, "cuLaunchKernel", 1, FUNCTION);
+	launch(&t, "cuLaunchKernel", 2, FUNCTION);
+	tell_launch(&t, 1, 77, INJECT_AGE_MAX);
+	tell_launch(&t, 2, 78, INJECT_AGE_MAX);
+	tell_launch(&t, 3, 79, 0);
+	tell_launch(&t, 1, 80, 0);
+	runtime_finish(&t);
+	assert_int_equal(runtime_count(&t, RECORD_LAUNCH), 3 + 2);
+	runtime_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_launches),       cmocka_unit_test(test_failed_and_unloaded),
-		cmocka_unit_test(test_transfers),      cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_waits),          cmocka_unit_test(test_runtime_nested),
-		cmocka_unit_test(test_runtime_direct), cmocka_unit_test(test_image),
-		cmocka_unit_test(test_graph),          cmocka_unit_test(test_graph_told),
+		cmocka_unit_test(test_told_midway),
+		cmocka_unit_test(test_launches),
+		cmocka_unit_test(test_failed_and_unloaded),
+		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_runtime_nested),
+		cmocka_unit_test(test_runtime_direct),
+		cmocka_unit_test(test_image),
+		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_graph_told),
 		cmocka_unit_test(test_told),
 	};
 

@@ -356,7 +356,8 @@ class Faults(Mocks):
             _, capture = self.record('many', str(contexts), CUBIN, options=['-m', '128M', *options])
             expected = {f'kernel_{n}_{k}': 3 for n in range(contexts) for k in range(10)}
             launched = Counter(capture.kernels[r.number('kernel')] for r in capture.launches)
-            self.assertEqual(launched, expected)
+            wrong = {k: (launched[k], expected[k]) for k in launched | expected if launched[k] != expected[k]}
+            self.assertEqual(wrong, {}, options)
             self.assertEqual(capture.lost(), [])
             if options == ['--no-inject']:
                 continue
