@@ -301,9 +301,9 @@ static bool is_entered_again(struct span code, uint32_t skip)
 static uint32_t any_nop(struct span code)
 {
 	uint32_t count = 0;
-	uint8_t number;
+	uint16_t number;
 
-	while (count < code.size && count <= UINT8_MAX && code.data[count] == NOP)
+	while (count < code.size && count <= UINT16_MAX && code.data[count] == NOP)
 		count++;
 	return count && getentropy(&number, sizeof(number)) == 0 ? number % count : 0;
 }

@@ -22,7 +22,7 @@
 #define INJECT_CUDA_BATCH   "accel_prof_cuda_batch"
 /* uint16_t: how many places of the two are probed, counted by the kernel (as SystemTap's semaphores). It
  * counts places, so batch() begins with as many nops as this: two recorders seldom take the same. */
-#define INJECT_PLACES         128
+#define INJECT_PLACES         1024
 #define INJECT_CUDA_LISTENERS "accel_prof_cuda_listeners"
 #define INJECT_CUDA_SAMPLES   "accel_prof_cuda_samples"
 #define INJECT_CUDA_SAMPLERS  "accel_prof_cuda_samplers" /* as the listeners, of that one */
